@@ -1,0 +1,1 @@
+"""Backends: lowering, code generation, compilation, reference interpreter."""

@@ -1,0 +1,1 @@
+"""Schedules: records of primitives that rewrite a function, checked."""

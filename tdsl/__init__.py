@@ -1,0 +1,1 @@
+"""tdsl: loop-level tensor programs, proved schedules, tuned code."""

@@ -1,0 +1,1 @@
+"""Facts about IR: integer sets, proofs, accesses, costs."""

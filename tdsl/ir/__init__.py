@@ -1,0 +1,1 @@
+"""The loop IR: nodes, affine forms, dims, walks, printer, verifier."""

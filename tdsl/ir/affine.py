@@ -1,0 +1,170 @@
+"""Integer affine forms: the index arithmetic of the IR.
+
+An `Affine` is `constant + sum(coefficient * atom)` where an atom is a name (a loop
+axis or a dim) or a `FloorDiv` of an affine form by a positive integer. Forms are
+kept canonical (sorted, no zero coefficient), so equal forms compare equal. Sympy is
+never used here: these run in every pass and in the search loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """The floor of *numerator* divided by the positive integer *divisor*."""
+
+    numerator: Affine
+    divisor: int
+
+    def __str__(self) -> str:
+        text = str(self.numerator)
+        return f"{text if text.isidentifier() else f'({text})'}//{self.divisor}"
+
+
+Atom = str | FloorDiv
+
+
+def _atom_order(term: tuple[Atom, int]) -> tuple[bool, str]:
+    atom = term[0]
+    return isinstance(atom, FloorDiv), str(atom)
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """`constant + sum(coefficient * atom)`, canonical and hashable."""
+
+    terms: tuple[tuple[Atom, int], ...] = ()
+    constant: int = 0
+
+    def __add__(self, other: Affine | int) -> Affine:
+        if isinstance(other, int):
+            return Affine(self.terms, self.constant + other)
+        coefficients = dict(self.terms)
+        for atom, coefficient in other.terms:
+            coefficients[atom] = coefficients.get(atom, 0) + coefficient
+        return _canonical(coefficients, self.constant + other.constant)
+
+    def __neg__(self) -> Affine:
+        return self * -1
+
+    def __sub__(self, other: Affine | int) -> Affine:
+        return self + (-other)
+
+    def __radd__(self, other: int) -> Affine:
+        return self + other
+
+    def __rsub__(self, other: int) -> Affine:
+        return -self + other
+
+    def __mul__(self, factor: int) -> Affine:
+        if factor == 0:
+            return Affine()
+        terms = tuple((atom, value * factor) for atom, value in self.terms)
+        return Affine(terms, self.constant * factor)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, divisor: int) -> Affine:
+        """Divide by the positive integer *divisor*, rounding down.
+
+        Terms whose coefficient *divisor* divides leave the floor, which is exact.
+        """
+        if divisor <= 0:
+            raise ValueError(f"floor division by {divisor}: the divisor must be >= 1")
+        if divisor == 1:
+            return self
+        whole: dict[Atom, int] = {}
+        rest: dict[Atom, int] = {}
+        for atom, coefficient in self.terms:
+            if coefficient % divisor == 0:
+                whole[atom] = coefficient // divisor
+            else:
+                rest[atom] = coefficient
+        quotient, remainder = divmod(self.constant, divisor)
+        if not rest:
+            return _canonical(whole, quotient)
+        floor = FloorDiv(_canonical(rest, remainder), divisor)
+        whole[floor] = whole.get(floor, 0) + 1
+        return _canonical(whole, quotient)
+
+    def __mod__(self, divisor: int) -> Affine:
+        return self - (self // divisor) * divisor
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no name occurs."""
+        return not self.terms
+
+    def coefficient(self, name: str) -> int:
+        """Return the coefficient of *name* outside floor divisions (0 if absent)."""
+        return dict(self.terms).get(name, 0)
+
+    def names(self) -> frozenset[str]:
+        """Return every name that occurs, also inside floor divisions."""
+        return frozenset(self._names())
+
+    def _names(self) -> Iterator[str]:
+        for atom, _ in self.terms:
+            if isinstance(atom, str):
+                yield atom
+            else:
+                yield from atom.numerator._names()
+
+    def substitute(self, values: Mapping[str, Affine]) -> Affine:
+        """Replace names by affine forms; return *self* where nothing changes."""
+        if not any(name in values for name in self._names()):
+            return self
+        result = Affine((), self.constant)
+        for atom, coefficient in self.terms:
+            if isinstance(atom, str):
+                form = values.get(atom) or Affine(((atom, 1),))
+            else:
+                form = atom.numerator.substitute(values) // atom.divisor
+            result = result + form * coefficient
+        return result
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        """Return the integer value, given one for each name."""
+        total = self.constant
+        for atom, coefficient in self.terms:
+            if isinstance(atom, str):
+                total += coefficient * values[atom]
+            else:
+                total += coefficient * (atom.numerator.evaluate(values) // atom.divisor)
+        return total
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for atom, coefficient in self.terms:
+            sign = "-" if coefficient < 0 else "+"
+            size = abs(coefficient)
+            parts.append(f" {sign} " + (f"{size}*{atom}" if size != 1 else f"{atom}"))
+        if self.constant or not parts:
+            parts.append(f" {'-' if self.constant < 0 else '+'} {abs(self.constant)}")
+        text = "".join(parts)
+        return text[3:] if text.startswith(" + ") else f"-{text[3:]}"
+
+
+def _canonical(coefficients: Mapping[Atom, int], constant: int) -> Affine:
+    terms = sorted(((a, c) for a, c in coefficients.items() if c), key=_atom_order)
+    return Affine(tuple(terms), constant)
+
+
+def name(identifier: str) -> Affine:
+    """Return the affine form of one axis or dim."""
+    return Affine(((identifier, 1),))
+
+
+def constant(value: int) -> Affine:
+    """Return the affine form of an integer."""
+    return Affine((), value)
+
+
+def affine(value: Affine | int | str) -> Affine:
+    """Coerce an integer, a name or an affine form to an affine form."""
+    if isinstance(value, Affine):
+        return value
+    return name(value) if isinstance(value, str) else constant(value)

@@ -1,0 +1,289 @@
+"""The loop IR: the whole grammar on two pages.
+
+    Function  = name, params, dims, body
+    Stmt      = For | If | Store | Reduce | Alloc          Block = a sequence of them
+    Expr      = Const | Index | Load | Unary | Binary | Call | Select | Cast
+
+Conventions that every pass relies on:
+
+* Loops run in *absolute* coordinates. Splitting `i` by 32 gives
+  `for i_o in range(0, M, 32)` around `for i_i in range(i_o, min(i_o + 32, M))`, and
+  the body reads `i_i` where it read `i`. Subscripts therefore never grow, and a tile
+  size is a step and a bound.
+* A loop runs from the largest of its *starts* to the smallest of its *stops*
+  (exclusive), by a positive integer step. An empty range is a no-op.
+* Axis names are unique in a function; so are the names of tensors and dims, and no
+  two of the three kinds share one.
+* Subscripts, bounds and guards are `Affine` forms over the enclosing axes and the dims.
+* The meaning of a function is its sequential execution, whatever the loop kinds; the
+  kinds say how it may be run, which `analysis.validate` proves to be the same.
+* Nodes are immutable. Equality ignores source spans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from .affine import Affine
+from .dtypes import DType
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in the user's source: 1-based lines, 0-based character columns."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+# --- expressions ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A literal; *value* is a Python float, int or bool to match *dtype*."""
+
+    value: float | int | bool
+    dtype: DType
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The value of an affine form over axes and dims, as a number of type *dtype*."""
+
+    value: Affine
+    dtype: DType
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """An element of a tensor; a scalar parameter or temporary has no subscripts."""
+
+    tensor: str
+    index: tuple[Affine, ...]
+    dtype: DType
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`neg` (numbers) or `not` (bool)."""
+
+    op: str
+    operand: Expr
+    dtype: DType
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Arithmetic `add sub mul div floordiv mod pow min max`, comparisons
+    `lt le gt ge eq ne` (dtype bool), and logic `and or` (both sides evaluated).
+
+    Both operands have the same dtype: the parser inserts the casts.
+    """
+
+    op: str
+    left: Expr
+    right: Expr
+    dtype: DType
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A mathematical function of one operand, by name: `exp log sqrt tanh ...`."""
+
+    function: str
+    operand: Expr
+    dtype: DType
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`then if condition else otherwise`; both sides are evaluated."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    dtype: DType
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Conversion of *operand* to *dtype*, with NumPy's `astype` meaning."""
+
+    operand: Expr
+    dtype: DType
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+Expr = Const | Index | Load | Unary | Binary | Call | Select | Cast
+
+
+# --- statements -------------------------------------------------------------------
+
+
+class LoopKind(Enum):
+    """How a loop runs. FUSED shares one counter with the loop right around it."""
+
+    SERIAL = "serial"
+    PARALLEL = "parallel"
+    VECTORIZED = "vectorized"
+    UNROLLED = "unrolled"
+    FUSED = "fused"
+
+
+class ReduceOp(Enum):
+    """An associative, commutative update."""
+
+    ADD = "add"
+    MUL = "mul"
+    MAX = "max"
+    MIN = "min"
+
+
+class Memory(Enum):
+    """Where a local tensor lives: an array, or named scalars and vectors."""
+
+    ARRAY = "array"
+    REGISTER = "register"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """Which original statement a statement stands for, and at which iteration.
+
+    *coordinates* give the original loop axes, outermost first, over the current ones.
+    """
+
+    label: str
+    coordinates: tuple[Affine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Storage: a parameter or a local; rank 0 is a scalar."""
+
+    name: str
+    dtype: DType
+    shape: tuple[Affine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """`tensor[index] = value`; staging copies have no *instance*."""
+
+    tensor: str
+    index: tuple[Affine, ...]
+    value: Expr
+    instance: Instance | None
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """`tensor[index] = op(tensor[index], value)`, whose order may be relaxed."""
+
+    op: ReduceOp
+    tensor: str
+    index: tuple[Affine, ...]
+    value: Expr
+    instance: Instance | None
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """Declare a local tensor, uninitialised, for the rest of the enclosing block.
+
+    Each execution gives fresh storage: inside a loop it is private to an iteration.
+    """
+
+    tensor: Tensor
+    memory: Memory
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """Run *body* where every form in *conditions* is >= 0."""
+
+    conditions: tuple[Affine, ...]
+    body: Block
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`for axis in range(max(starts), min(stops), step)`."""
+
+    axis: str
+    starts: tuple[Affine, ...]
+    stops: tuple[Affine, ...]
+    step: int
+    kind: LoopKind
+    body: Block
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Statements in order."""
+
+    statements: tuple[Stmt, ...]
+
+
+Stmt = For | If | Store | Reduce | Alloc
+
+
+# --- functions --------------------------------------------------------------------
+
+
+class Role(Enum):
+    """What a kernel does with a parameter: reads it, writes all of it, or updates it.
+
+    An OUTPUT's content at entry is undefined; an INOUT's is read.
+    """
+
+    INPUT = "input"
+    OUTPUT = "output"
+    INOUT = "inout"
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A tensor that the caller passes (or, if *returned*, that a call allocates)."""
+
+    tensor: Tensor
+    role: Role
+    returned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """A symbolic size: `min <= size <= max`, and *multiple* divides it."""
+
+    name: str
+    min: int = 0
+    max: int | None = None
+    multiple: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A kernel at any stage between parsing and emission."""
+
+    name: str
+    params: tuple[Param, ...]
+    dims: tuple[Dim, ...]
+    body: Block
+    span: Span | None = field(default=None, compare=False, kw_only=True)

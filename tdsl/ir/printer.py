@@ -1,0 +1,174 @@
+"""IR to readable text, for people, golden files and hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from .affine import Affine
+from .nodes import (
+    Alloc,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Const,
+    Dim,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Instance,
+    Load,
+    LoopKind,
+    Memory,
+    Param,
+    Reduce,
+    ReduceOp,
+    Select,
+    Stmt,
+    Store,
+    Tensor,
+    Unary,
+)
+
+_INFIX = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+    "and": "and",
+    "or": "or",
+}
+_UPDATE = {ReduceOp.ADD: "+=", ReduceOp.MUL: "*="}
+
+
+def print_function(function: Function) -> str:
+    """Return *function* as indented text, one statement a line."""
+    params = ", ".join(_param(param) for param in function.params)
+    dims = ", ".join(_dim(dim) for dim in function.dims)
+    head = f"def {function.name}({params})" + (f" for {dims}" if dims else "") + ":"
+    return "\n".join([head, *_block(function.body, "    ")]) + "\n"
+
+
+def print_block(block: Block) -> str:
+    """Return the statements of *block* as indented text."""
+    return "\n".join(_block(block, "")) + "\n"
+
+
+def print_expr(expr: Expr) -> str:
+    """Return *expr* as text with every nested operation in parentheses."""
+    match expr:
+        case Const():
+            return repr(expr.value)
+        case Index():
+            return f"{expr.dtype}({expr.value})"
+        case Load():
+            return _element(expr.tensor, expr.index)
+        case Unary():
+            return f"(-{print_expr(expr.operand)})" if expr.op == "neg" else (
+                f"(not {print_expr(expr.operand)})"
+            )
+        case Binary():
+            left, right = print_expr(expr.left), print_expr(expr.right)
+            if expr.op in _INFIX:
+                return f"({left} {_INFIX[expr.op]} {right})"
+            return f"{expr.op}({left}, {right})"
+        case Call():
+            return f"{expr.function}({print_expr(expr.operand)})"
+        case Select():
+            then, condition = print_expr(expr.then), print_expr(expr.condition)
+            return f"({then} if {condition} else {print_expr(expr.otherwise)})"
+        case Cast():
+            return f"{expr.dtype}({print_expr(expr.operand)})"
+        case _:
+            assert_never(expr)
+
+
+def print_tensor(tensor: Tensor) -> str:
+    """Return `f32[M, K]`, or `f32` for a scalar."""
+    if not tensor.shape:
+        return str(tensor.dtype)
+    return f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]"
+
+
+def print_loop(loop: For) -> str:
+    """Return the header of *loop*."""
+    start, stop = bound("max", loop.starts), bound("min", loop.stops)
+    kind = "" if loop.kind is LoopKind.SERIAL else f"  # {loop.kind.value}"
+    step = "" if loop.step == 1 else f", {loop.step}"
+    span = stop if start == "0" and not step else f"{start}, {stop}{step}"
+    return f"for {loop.axis} in range({span}):{kind}"
+
+
+def bound(function: str, forms: tuple[Affine, ...]) -> str:
+    """Return the forms joined by *function*, or the only form."""
+    if len(forms) == 1:
+        return str(forms[0])
+    return f"{function}({', '.join(map(str, forms))})"
+
+
+def _param(param: Param) -> str:
+    role = "" if param.role.value == "input" else f"{param.role.value} "
+    return f"{param.tensor.name}: {role}{print_tensor(param.tensor)}"
+
+
+def _dim(dim: Dim) -> str:
+    facts = [f"{dim.min}<={dim.name}" if dim.min else dim.name]
+    if dim.max is not None:
+        facts = [f"{facts[0]}<={dim.max}"]
+    return facts[0] + (f"%{dim.multiple}==0" if dim.multiple != 1 else "")
+
+
+def _element(tensor: str, index: tuple[Affine, ...]) -> str:
+    return f"{tensor}[{', '.join(map(str, index))}]" if index else tensor
+
+
+def _instance(instance: Instance | None) -> str:
+    if instance is None:
+        return ""
+    return f"  # {instance.label}[{', '.join(map(str, instance.coordinates))}]"
+
+
+def _block(block: Block, indent: str) -> Iterator[str]:
+    for statement in block.statements:
+        yield from _statement(statement, indent)
+
+
+def _statement(statement: Stmt, indent: str) -> Iterator[str]:
+    match statement:
+        case For():
+            yield indent + print_loop(statement)
+            yield from _block(statement.body, indent + "    ")
+        case If():
+            conditions = " and ".join(f"{form} >= 0" for form in statement.conditions)
+            yield f"{indent}if {conditions}:"
+            yield from _block(statement.body, indent + "    ")
+        case Store():
+            target = _element(statement.tensor, statement.index)
+            text = f"{target} = {print_expr(statement.value)}"
+            yield indent + text + _instance(statement.instance)
+        case Reduce():
+            target = _element(statement.tensor, statement.index)
+            value = print_expr(statement.value)
+            if statement.op in _UPDATE:
+                text = f"{target} {_UPDATE[statement.op]} {value}"
+            else:
+                text = f"{target} = {statement.op.value}({target}, {value})"
+            yield indent + text + _instance(statement.instance)
+        case Alloc():
+            where = " in registers" if statement.memory is Memory.REGISTER else ""
+            name, shape = statement.tensor.name, print_tensor(statement.tensor)
+            yield f"{indent}{name} = local {shape}{where}"
+        case _:
+            assert_never(statement)

@@ -1,0 +1,1 @@
+"""The tuner: search spaces, measurement, ledger, search."""
