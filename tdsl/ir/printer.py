@@ -76,8 +76,10 @@ def print_expr(expr: Expr) -> str:
         case Load():
             return _element(expr.tensor, expr.index)
         case Unary():
-            return f"(-{print_expr(expr.operand)})" if expr.op == "neg" else (
-                f"(not {print_expr(expr.operand)})"
+            return (
+                f"(-{print_expr(expr.operand)})"
+                if expr.op == "neg"
+                else (f"(not {print_expr(expr.operand)})")
             )
         case Binary():
             left, right = print_expr(expr.left), print_expr(expr.right)

@@ -88,9 +88,7 @@ def rewrite_expr(expr: Expr, rule: Callable[[Expr], Expr]) -> Expr:
             new = tuple(rewrite_expr(part, rule) for part in parts)
             if all(a is b for a, b in zip(parts, new, strict=True)):
                 return rule(expr)
-            return rule(
-                replace(expr, condition=new[0], then=new[1], otherwise=new[2])
-            )
+            return rule(replace(expr, condition=new[0], then=new[1], otherwise=new[2]))
         case _:
             assert_never(expr)
 
@@ -132,7 +130,9 @@ def map_forms(statement: Stmt, change: Callable[[Affine], Affine]) -> Stmt:
     def leaf(expr: Expr) -> Expr:
         if isinstance(expr, Load):
             return replace(expr, index=forms(expr.index))
-        return replace(expr, value=change(expr.value)) if isinstance(expr, Index) else expr
+        return (
+            replace(expr, value=change(expr.value)) if isinstance(expr, Index) else expr
+        )
 
     match statement:
         case For():

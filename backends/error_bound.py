@@ -1,0 +1,286 @@
+"""Evaluation in float64 with a bound on every element of the result.
+
+The loops of a function become axes of NumPy arrays where its iterations touch
+different elements (`independence.py`), and stay Python loops elsewhere. Each
+expression gives values with bounds (`uncertain.py`); reductions collect what bounds
+them in any order (`accumulate.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from math import prod
+from typing import Any, assert_never
+
+import numpy as np
+
+from ..ir.affine import Affine
+from ..ir.nodes import (
+    Alloc,
+    Block,
+    Expr,
+    For,
+    Function,
+    If,
+    Reduce,
+    ReduceOp,
+    Role,
+    Stmt,
+    Store,
+    Tensor,
+)
+from ..ir.numerics import Numerics
+from ..ir.walk import loads, loops
+from .accumulate import Cells, lift, reduce_parts
+from .contraction import Contraction, factors_of
+from .grid import Array, Grid, Slices, VectorAxis
+from .independence import Question, is_independent, question
+from .uncertain import EXACT
+from .uncertain_expr import evaluate, wide
+
+GRID_LIMIT = 1 << 20
+"""How many iterations run at once, at most; more are split."""
+
+FACTOR_LIMIT = 1 << 24
+"""How many elements a factor of a contraction may have."""
+
+CONTRACTION_FLOOR = 1 << 12
+"""From how many terms on a sum of products is a contraction."""
+
+_FINAL = 1 + 2.0**-20
+"""Covers the roundings of the bounds themselves."""
+
+Result = tuple[Array, Array]
+
+
+def evaluate_with_bound(
+    function: Function,
+    arrays: Mapping[str, Any],
+    dims: Mapping[str, int],
+    numerics: Numerics = "reassoc",
+) -> dict[str, Result]:
+    """Return (value, bound) for each OUTPUT and INOUT of *function* on *arrays*.
+
+    Any execution that *numerics* allows is within the bound of the value. Values are
+    float64, int64 or bool; the bound is infinite where nothing can be claimed. The
+    arrays are not changed, and outputs need not be given.
+    """
+    with np.errstate(all="ignore"):
+        evaluation = _Evaluation(function, arrays, dims, numerics)
+        evaluation.block(function.body, Grid((), dict(dims)))
+        return {
+            param.tensor.name: _result(evaluation.cells[param.tensor.name])
+            for param in function.params
+            if param.role is not Role.INPUT
+        }
+
+
+def _result(cells: Cells) -> Result:
+    final = cells.settled()
+    error = np.where(np.isnan(final.error), np.inf, final.error * _FINAL)
+    return final.value, np.array(np.broadcast_to(error, final.value.shape))
+
+
+class _Evaluation:
+    """The tensors during one evaluation, and how each statement changes them."""
+
+    def __init__(
+        self,
+        function: Function,
+        arrays: Mapping[str, Any],
+        dims: Mapping[str, int],
+        numerics: Numerics,
+    ) -> None:
+        self.numerics = numerics
+        self.questions = {
+            axis: question(loop) for axis, loop in loops(function).items()
+        }
+        self.cells: dict[str, Cells] = {}
+        for param in function.params:
+            tensor = param.tensor
+            if param.role is Role.OUTPUT:
+                shape = tuple(extent.evaluate(dims) for extent in tensor.shape)
+                self.cells[tensor.name] = _fresh(tensor, shape, ())
+            else:
+                given = np.asarray(arrays[tensor.name], tensor.dtype.numpy)
+                values = np.array(given, wide(tensor.dtype))
+                self.cells[tensor.name] = Cells(tensor.dtype, (values, EXACT))
+
+    # --- statements ---------------------------------------------------------------
+
+    def block(self, block: Block, grid: Grid) -> None:
+        for statement in block.statements:
+            self.statement(statement, grid)
+
+    def statement(self, statement: Stmt, grid: Grid) -> None:
+        match statement:
+            case For():
+                self.loop(statement, grid)
+            case If():
+                inside: Grid | None = grid
+                for form in statement.conditions:
+                    if inside is not None:
+                        inside = inside.where(np.asarray(inside.form(form)) >= 0)
+                if inside is not None:
+                    self.block(statement.body, inside)
+            case Store():
+                self.store(statement, grid)
+            case Reduce():
+                self.reduce(statement, grid)
+            case Alloc():
+                extents = [np.max(grid.form(form)) for form in statement.tensor.shape]
+                shape = grid.shape + tuple(map(int, extents))
+                cells = _fresh(statement.tensor, shape, grid.axes)
+                self.cells[statement.tensor.name] = cells
+            case _:
+                assert_never(statement)
+
+    def loop(self, loop: For, grid: Grid) -> None:
+        start = _extreme(grid, loop.starts, np.maximum)
+        stop = _extreme(grid, loop.stops, np.minimum)
+        same = isinstance(start, int) and isinstance(stop, int)
+        step = loop.step if isinstance(start, int) else 1
+        values = range(int(np.min(start)), int(np.max(stop)), step)
+        if not values:
+            return
+        asked = self.questions[loop.axis]
+        span = (values[0], values[-1])
+        if len(values) == 1 or not is_independent(asked, loop, grid, span):
+            for value in values:
+                inside: Grid | None = grid.with_scalar(loop.axis, value)
+                if not same:
+                    inside = _between(grid, start, value, stop, loop.step)
+                if inside is not None:
+                    self.block(loop.body, inside.with_scalar(loop.axis, value))
+            return
+        for part in _parts(values, self._room(asked, grid)):
+            axis = VectorAxis(loop.axis, part.start, step, len(part))
+            whole = grid.with_axis(axis)
+            vector: Grid | None = whole
+            if not same:
+                along = whole.values(len(grid.axes))
+                first, end = _deeper(start), _deeper(stop)
+                vector = _between(whole, first, along, end, loop.step)
+            if vector is not None:
+                self.block(loop.body, vector)
+
+    def _room(self, asked: Question, grid: Grid) -> int:
+        """Return how many iterations may run at once, for the sake of memory."""
+        sizes = [_size(alloc.tensor, grid) for alloc in asked.private]
+        if not sizes:
+            return 1 << 62
+        return max(1, GRID_LIMIT // max(1, max(sizes) * grid.size))
+
+    def store(self, statement: Store, grid: Grid) -> None:
+        if grid.size > GRID_LIMIT:
+            for half in _halves(grid):
+                self.store(statement, half)
+            return
+        cells = self.cells[statement.tensor]
+        value = evaluate(statement.value, grid, self.cells, self.numerics)
+        location = cells.locate(grid, statement.tensor, statement.index)
+        cells.store(location, value)
+
+    def reduce(self, statement: Reduce, grid: Grid) -> None:
+        cells = self.cells[statement.tensor]
+        if self._contract(statement, grid, cells):
+            return
+        if grid.size > GRID_LIMIT:
+            for half in _halves(grid):
+                self.reduce(statement, half)
+            return
+        location = cells.locate(grid, statement.tensor, statement.index)
+        terms = lift(
+            statement.op,
+            evaluate(statement.value, grid, self.cells, self.numerics),
+            cells.dtype,
+            1,
+        )
+        axes = tuple(sorted(set(range(len(grid.axes))) - location.axes))
+        parts = reduce_parts(statement.op, terms, cells.dtype, grid, axes)
+        cells.accumulate(statement.op, location, parts)
+
+    def _contract(self, statement: Reduce, grid: Grid, cells: Cells) -> bool:
+        """Do a sum of products as a contraction, if it is one and if it pays."""
+        if statement.op is not ReduceOp.ADD or grid.size < CONTRACTION_FLOOR:
+            return False
+        sign, factors = factors_of(statement.value, cells.dtype)
+        sizes = [self._factor_size(factor, grid) for factor in factors]
+        if len(factors) == 1 or max(sizes) > FACTOR_LIMIT:
+            return False
+        location = cells.locate(grid, statement.tensor, statement.index)
+        if not isinstance(location, Slices):
+            return False
+        values = [evaluate(f, grid, self.cells, self.numerics) for f in factors]
+        late = grid.mask if _varies_only(grid.mask, location.axes) else None
+        summed = Grid(grid.axes, grid.scalars) if late is not None else grid
+        contraction = Contraction(summed, location.axes, sign, tuple(values))
+        parts = contraction.parts(cells.dtype)
+        if parts is None:
+            return False
+        if late is not None:
+            parts = tuple(np.where(late, p, np.zeros((), p.dtype)) for p in parts)
+        cells.accumulate(statement.op, location, parts)
+        return True
+
+    def _factor_size(self, factor: Expr, grid: Grid) -> int:
+        used: set[str] = set()
+        for load in loads(factor):
+            used.update(axis.name for axis in self.cells[load.tensor].private)
+            used.update(*(form.names() for form in load.index))
+        return prod(axis.count for axis in grid.axes if axis.name in used)
+
+
+def _fresh(
+    tensor: Tensor, shape: tuple[int, ...], private: tuple[VectorAxis, ...]
+) -> Cells:
+    """Return a tensor whose elements are NaN until they are written."""
+    kind = wide(tensor.dtype)
+    values = np.full(shape, np.nan if kind.kind == "f" else 0, kind)
+    return Cells(tensor.dtype, (values, EXACT), private)
+
+
+def _extreme(grid: Grid, forms: tuple[Affine, ...], choose: np.ufunc) -> int | Array:
+    """Return the largest start or smallest stop: an array if it depends on one."""
+    values = [grid.form(form) for form in forms]
+    found = reduce(choose, values)
+    return found if isinstance(found, np.ndarray) and found.ndim else int(found)
+
+
+def _between(
+    grid: Grid, start: int | Array, value: int | Array, stop: int | Array, step: int
+) -> Grid | None:
+    inside = np.asarray((value >= start) & (value < stop))
+    if step > 1:
+        inside = inside & ((value - start) % step == 0)
+    return grid.where(inside)
+
+
+def _deeper(bound: int | Array) -> int | Array:
+    """Return *bound* over a grid with one axis more."""
+    return bound[..., None] if isinstance(bound, np.ndarray) else bound
+
+
+def _parts(values: range, count: int) -> Iterator[range]:
+    for first in range(0, len(values), count):
+        yield values[first : first + count]
+
+
+def _size(tensor: Tensor, grid: Grid) -> int:
+    """Return the number of elements of a local, as far as they are known here."""
+    known = [form for form in tensor.shape if form.names() <= grid.scalars.keys()]
+    return prod(form.evaluate(grid.scalars) for form in known)
+
+
+def _halves(grid: Grid) -> Iterator[Grid]:
+    for half in grid.halves():
+        inside = half if half.mask is None else half.where(True)
+        if inside is not None:
+            yield inside
+
+
+def _varies_only(mask: Array | None, axes: frozenset[int]) -> bool:
+    if mask is None:
+        return False
+    return all(n == 1 or axis in axes for axis, n in enumerate(mask.shape))

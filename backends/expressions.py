@@ -1,0 +1,251 @@
+"""Expressions as calls of SIMD operations.
+
+A value is the same in all lanes (a scalar) or one value a lane (a vector); scalars are
+spread over the lanes only where they meet a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isinf, isnan
+from typing import assert_never
+
+from ..errors import BackendError
+from ..ir.affine import Affine, FloorDiv
+from ..ir.dtypes import DType
+from ..ir.nodes import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Index,
+    Load,
+    Select,
+    Unary,
+)
+
+from .storage import LANE, Addresses
+from .vector_math import FUNCTIONS
+
+_OPERATIONS = {
+    "min": "minimum",
+    "max": "maximum",
+    "and": "logical_and",
+    "or": "logical_or",
+    "pow": "power",
+    **{op: op for op in ("add", "sub", "mul", "div", "floordiv", "mod")},
+    **{op: op for op in ("lt", "le", "gt", "ge", "eq", "ne")},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The text of an expression; *lanes* is 0 for a scalar."""
+
+    text: str
+    dtype: DType
+    lanes: int
+
+
+def type_token(dtype: DType, lanes: int) -> str:
+    """Return the name that generated code gives a scalar or vector type."""
+    if lanes:
+        return f"{dtype.name}x{lanes}"
+    return "boolean" if dtype.name == "bool" else dtype.name
+
+
+class Expressions:
+    """Write expressions; *read* writes a load, *resolve* an affine form."""
+
+    def __init__(
+        self,
+        addresses: Addresses,
+        used: set[str],
+        types: set[tuple[DType, int]],
+        contract: bool,
+    ) -> None:
+        self._addresses = addresses
+        self._used = used
+        self._types = types
+        self._contract = contract
+
+    def call(self, operation: str, *arguments: str) -> str:
+        """Return the text of a call of a SIMD operation."""
+        self._used.add(operation)
+        return f"{operation}({', '.join(arguments)})"
+
+    def token(self, dtype: DType, lanes: int) -> str:
+        """Return the name of a type, and see that the module defines it."""
+        self._types.add((dtype, lanes))
+        return type_token(dtype, lanes)
+
+    def spread(self, value: Value, lanes: int) -> str:
+        """Return the text of *value* with *lanes* lanes."""
+        if value.lanes == lanes:
+            return value.text
+        return self.call("splat", value.text, self.token(value.dtype, lanes))
+
+    def write(
+        self,
+        expr: Expr,
+        lanes: int,
+        read: Callable[[Load], Value],
+        resolve: Callable[[Affine], Affine],
+    ) -> Value:
+        """Return *expr* as text, inside a loop over *lanes* lanes (0: none)."""
+
+        def visit(node: Expr) -> Value:
+            match node:
+                case Const():
+                    return self._constant(node)
+                case Index():
+                    return self._index(resolve(node.value), node.dtype, lanes)
+                case Load():
+                    return read(node)
+                case Unary():
+                    operation = "neg" if node.op == "neg" else "logical_not"
+                    return self._apply(operation, node.dtype, visit(node.operand))
+                case Binary():
+                    return self._binary(node, visit)
+                case Call():
+                    return self._function(node, visit(node.operand))
+                case Select():
+                    return self._select(node, visit)
+                case Cast():
+                    operand = visit(node.operand)
+                    token = self.token(node.dtype, operand.lanes)
+                    text = self.call("convert", operand.text, token)
+                    return Value(text, node.dtype, operand.lanes)
+                case _:
+                    assert_never(node)
+
+        return visit(expr)
+
+    def combine(self, operation: str, left: Value, right: Value) -> Value:
+        """Return a binary operation of two values of one dtype."""
+        return self._apply(operation, left.dtype, left, right)
+
+    def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
+        """Return `a * b + c`, rounded once."""
+        return self._apply("fma", c.dtype, a, b, c)
+
+    def _apply(self, operation: str, dtype: DType, *operands: Value) -> Value:
+        lanes = max(operand.lanes for operand in operands)
+        texts = [self.spread(operand, lanes) for operand in operands]
+        return Value(self.call(operation, *texts), dtype, lanes)
+
+    def _binary(self, node: Binary, visit: Callable[[Expr], Value]) -> Value:
+        if self.fusible(node):
+            product, other, sign = _product(node)
+            a, b, c = visit(product.left), visit(product.right), visit(other)
+            if sign == "a - c":
+                c = self._apply("neg", c.dtype, c)
+            if sign == "c - a":
+                a = self._apply("neg", a.dtype, a)
+            return self.multiply_add(a, b, c)
+        operation = _OPERATIONS.get(node.op)
+        if operation is None or (node.op == "div" and node.dtype.kind != "float"):
+            raise BackendError(f"the CPU backend has no {node.op!r} on {node.dtype}")
+        return self._apply(operation, node.dtype, visit(node.left), visit(node.right))
+
+    def fusible(self, node: Expr) -> bool:
+        """Return whether *node* may become one fused multiply-add."""
+        return (
+            self._contract
+            and isinstance(node, Binary)
+            and node.op in ("add", "sub")
+            and node.dtype.kind == "float"
+            and (is_product(node.left) or is_product(node.right))
+        )
+
+    def _function(self, node: Call, operand: Value) -> Value:
+        operation = FUNCTIONS.get(node.function)
+        if operation is None:
+            raise BackendError(
+                f"the CPU backend has no function {node.function!r}; it has "
+                f"{', '.join(sorted(FUNCTIONS))}"
+            )
+        return self._apply(operation, node.dtype, operand)
+
+    def _select(self, node: Select, visit: Callable[[Expr], Value]) -> Value:
+        condition = visit(node.condition)
+        then, otherwise = visit(node.then), visit(node.otherwise)
+        lanes = max(condition.lanes, then.lanes, otherwise.lanes)
+        texts = [self.spread(value, lanes) for value in (then, otherwise)]
+        return Value(self.call("select", condition.text, *texts), node.dtype, lanes)
+
+    def _constant(self, node: Const) -> Value:
+        if node.dtype.kind == "bool":
+            return Value(repr(bool(node.value)), node.dtype, 0)
+        number: float | int
+        if node.dtype.kind == "float":
+            number = float(node.value)
+        else:
+            number = int(node.value)
+        text = repr(number)
+        if isinstance(number, float) and (isinf(number) or isnan(number)):
+            text = "np.nan" if isnan(number) else "np.inf" if number > 0 else "-np.inf"
+        return Value(f"{self.token(node.dtype, 0)}({text})", node.dtype, 0)
+
+    def _index(self, form: Affine, dtype: DType, lanes: int) -> Value:
+        if LANE not in form.names():
+            text = f"{self.token(dtype, 0)}({self._addresses.integer(form)})"
+            return Value(text, dtype, 0)
+        text = self.lane_integers(form, lanes)
+        if dtype.name != "i64":
+            text = self.call("convert", text, self.token(dtype, lanes))
+        return Value(text, dtype, lanes)
+
+    def lane_integers(self, form: Affine, lanes: int) -> str:
+        """Return a vector of the 64-bit values of *form* in all lanes."""
+        integers = self.token(_I64, lanes)
+        if LANE not in form.names():
+            return self.call("splat", self._addresses.integer(form), integers)
+        rest = Affine(
+            tuple(
+                (atom, c)
+                for atom, c in form.terms
+                if not (atom == LANE or _holds_lane(atom))
+            ),
+            form.constant,
+        )
+        total = self.call("splat", self._addresses.integer(rest), integers)
+        for atom, coefficient in form.terms:
+            if isinstance(atom, FloorDiv) and _holds_lane(atom):
+                numerator = self.lane_integers(atom.numerator, lanes)
+                divisor = self.call("splat", f"i64({atom.divisor})", integers)
+                term = self.call("floordiv", numerator, divisor)
+                self.token(_I64, 0)
+            elif atom == LANE:
+                term = self.call("iota", integers)
+            else:
+                continue
+            if coefficient != 1:
+                self.token(_I64, 0)
+                factor = self.call("splat", f"i64({coefficient})", integers)
+                term = self.call("mul", term, factor)
+            total = self.call("add", total, term)
+        return total
+
+
+def _holds_lane(atom: str | FloorDiv) -> bool:
+    return isinstance(atom, FloorDiv) and LANE in atom.numerator.names()
+
+
+def is_product(node: Expr) -> bool:
+    """Return whether *node* is a product of two numbers."""
+    return isinstance(node, Binary) and node.op == "mul"
+
+
+def _product(node: Binary) -> tuple[Binary, Expr, str]:
+    """Return the product in a sum or difference, the other operand, and the signs."""
+    left, right = node.left, node.right
+    if isinstance(left, Binary) and left.op == "mul":
+        return left, right, "a + c" if node.op == "add" else "a - c"
+    assert isinstance(right, Binary)
+    return right, left, "a + c" if node.op == "add" else "c - a"
+
+
+_I64 = DType("i64", "int", 64)

@@ -1,0 +1,344 @@
+"""Decisions that the emitter needs before it writes a line.
+
+An unrolled or vectorized loop is a *tile loop*: it starts at `start`, covers `extent`
+coordinates, and where its range has other bounds the iterations beyond them do not
+exist. Each such bound is a *guard*, a form that is >= 0 where the iteration exists. A
+guard is *full* where it holds for the whole tile, a condition on what surrounds it.
+
+A guard need not be tested for a write to a register tensor when every access to that
+tensor stands under the same guard of the same element: the elements beyond it are never
+seen. What such dead iterations read must still be memory of ours (`is_safe`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ..errors import BackendError
+from ..ir.affine import Affine, FloorDiv, name
+from ..ir.nodes import (
+    Alloc,
+    Block,
+    For,
+    Function,
+    If,
+    Load,
+    LoopKind,
+    Memory,
+    Reduce,
+    Stmt,
+    Store,
+)
+from ..ir.walk import allocations, loads
+
+from .facts import Facts
+
+TILE_KINDS = (LoopKind.UNROLLED, LoopKind.VECTORIZED)
+
+
+@dataclass(frozen=True, slots=True)
+class TileLoop:
+    """The constant shape of an unrolled or vectorized loop, and its other bounds."""
+
+    axis: str
+    start: Affine
+    extent: int
+    guards: tuple[Affine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition `form >= 0` on an iteration; *full* makes it hold in all the tile."""
+
+    form: Affine
+    full: Affine | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeafPlan:
+    """The guards of one statement and which of them need no test for its target."""
+
+    guards: tuple[Guard, ...]
+    dropped: frozenset[Affine]
+    rectangular: bool
+
+
+def tile_loop(loop: For) -> TileLoop:
+    """Return the shape of *loop*, which must have a constant largest extent."""
+    best: tuple[int, Affine, Affine] | None = None
+    for start in loop.starts:
+        for stop in loop.stops:
+            extent = stop - start
+            if extent.is_constant and (best is None or extent.constant < best[0]):
+                best = (max(0, extent.constant), start, stop)
+    if best is None:
+        raise BackendError(
+            f"the {loop.kind.value} loop {loop.axis!r} has no constant extent: its "
+            f"range is ({', '.join(map(str, loop.starts))}) to "
+            f"({', '.join(map(str, loop.stops))}); split it by a constant first"
+        )
+    extent_, start_, stop_ = best
+    axis = name(loop.axis)
+    guards = [stop - 1 - axis for stop in loop.stops if stop != stop_]
+    guards += [axis - start for start in loop.starts if start != start_]
+    return TileLoop(loop.axis, start_, extent_, tuple(guards))
+
+
+def extremes(form: Affine, tiles: Iterable[TileLoop], steps: dict[str, int]) -> tuple[
+    Affine, Affine
+] | None:
+    """Return the least and the greatest value of *form* over the tiles, inner first.
+
+    None where a tile axis stands inside a floor division.
+    """
+    low = high = form
+    for tile in tiles:
+        if _divided(low, tile.axis) or _divided(high, tile.axis):
+            return None
+        last = tile.start + (tile.extent - 1) // steps[tile.axis] * steps[tile.axis]
+        first = {tile.axis: tile.start}
+        final = {tile.axis: last}
+        low = low.substitute(first if low.coefficient(tile.axis) >= 0 else final)
+        high = high.substitute(final if high.coefficient(tile.axis) >= 0 else first)
+    return low, high
+
+
+def _divided(form: Affine, axis: str) -> bool:
+    return any(
+        isinstance(atom, FloorDiv) and axis in atom.numerator.names()
+        for atom, _ in form.terms
+    )
+
+
+class Plan:
+    """The guards, safe loads and shared conditions of every statement of a function."""
+
+    def __init__(self, function: Function, parallel: bool) -> None:
+        self.function = function
+        self.tiles: dict[str, TileLoop] = {}
+        self.steps: dict[str, int] = {}
+        self.leaves: dict[int, LeafPlan] = {}
+        self.pending: dict[int, frozenset[Affine]] = {}
+        self.parallel_inside: set[int] = set()
+        self.stored: dict[int, frozenset[str]] = {}
+        self.unsafe: set[int] = set()
+        self.nonempty: dict[int, tuple[Affine, ...]] = {}
+        self.locals = allocations(function)
+        self._places: dict[str, tuple[For | If, ...]] = {}
+        self._parallel = parallel
+        self._index_tiles(function.body)
+        accesses = list(self._accesses(function.body, ()))
+        self._common = self._common_guards(accesses)
+        self._block(function.body, ())
+
+    # --- pass 1: tile loops and where locals are declared ---------------------------
+
+    def _index_tiles(self, block: Block) -> None:
+        for statement in block.statements:
+            if isinstance(statement, For):
+                if statement.kind in TILE_KINDS:
+                    self.tiles[statement.axis] = tile_loop(statement)
+                self.steps[statement.axis] = statement.step
+            if isinstance(statement, For | If):
+                self._index_tiles(statement.body)
+
+    def _accesses(
+        self, block: Block, outer: tuple[For | If, ...]
+    ) -> Iterator[tuple[str, tuple[Affine, ...], tuple[For | If, ...]]]:
+        for statement in block.statements:
+            if isinstance(statement, For | If):
+                yield from self._accesses(statement.body, (*outer, statement))
+            elif isinstance(statement, Alloc):
+                self._places[statement.tensor.name] = outer
+            else:
+                yield statement.tensor, statement.index, outer
+                for load in loads(statement):
+                    yield load.tensor, load.index, outer
+
+    # --- guards ---------------------------------------------------------------------
+
+    def tiles_of(self, outer: tuple[For | If, ...]) -> list[TileLoop]:
+        """Return the tile loops among *outer*, innermost first."""
+        return [
+            self.tiles[node.axis]
+            for node in reversed(outer)
+            if isinstance(node, For) and node.axis in self.tiles
+        ]
+
+    def _guards(self, outer: tuple[For | If, ...]) -> tuple[Guard, ...]:
+        tiles = self.tiles_of(outer)
+        if not tiles:
+            return ()
+        forms = [form for tile in reversed(tiles) for form in tile.guards]
+        lanes = {tile.axis for tile in tiles if self._is_vector(outer, tile.axis)}
+        for node in outer:
+            if isinstance(node, If):
+                forms += [f for f in node.conditions if f.names() & lanes]
+        facts = self._facts(outer)
+        result = []
+        for form in dict.fromkeys(forms):
+            least = extremes(form, tiles, self.steps)
+            if least is None or not facts.holds(least[0]):
+                result.append(Guard(form, least[0] if least else None))
+        return tuple(g for g in result if not self._implied(g, result, tiles))
+
+    def _implied(self, guard: Guard, all_: list[Guard], tiles: list[TileLoop]) -> bool:
+        """Return whether another guard is never greater, as `j_v < N` for `j_u < N`."""
+        for other in all_:
+            bounds = extremes(guard.form - other.form, tiles, self.steps)
+            if bounds and bounds[0].is_constant and bounds[0].constant >= 0:
+                if other is not guard and guard.form != other.form:
+                    return True
+        return False
+
+    def _facts(self, outer: tuple[For | If, ...]) -> Facts:
+        loops = [
+            node
+            for node in outer
+            if isinstance(node, For) and node.axis not in self.tiles
+        ]
+        return Facts(self.function.dims, loops)
+
+    @staticmethod
+    def _is_vector(outer: tuple[For | If, ...], axis: str) -> bool:
+        return any(
+            isinstance(node, For)
+            and node.axis == axis
+            and node.kind is LoopKind.VECTORIZED
+            for node in outer
+        )
+
+    # --- guards that need no test ---------------------------------------------------
+
+    def _common_guards(
+        self,
+        accesses: list[tuple[str, tuple[Affine, ...], tuple[For | If, ...]]],
+    ) -> dict[str, frozenset[Affine]]:
+        """Return, per register tensor, the guards that all its accesses share."""
+        common: dict[str, frozenset[Affine]] = {}
+        guards: dict[tuple[int, ...], tuple[Guard, ...]] = {}
+        for tensor, index, outer in accesses:
+            local = self.locals.get(tensor)
+            if local is None or local.memory is not Memory.REGISTER:
+                continue
+            key = tuple(map(id, outer))
+            if key not in guards:
+                guards[key] = self._guards(outer)
+            forms = frozenset(
+                self.about_elements(tensor, index, g.form) for g in guards[key]
+            ) - {None}
+            found = frozenset(form for form in forms if form is not None)
+            common[tensor] = common.get(tensor, found) & found
+        return common
+
+    def about_elements(
+        self, tensor: str, index: tuple[Affine, ...], form: Affine
+    ) -> Affine | None:
+        """Return *form* over the subscripts `@0, @1, ...` of *tensor*, if possible.
+
+        Only names that are in scope where the tensor is declared may be left.
+        """
+        scope = {
+            node.axis for node in self._places[tensor] if isinstance(node, For)
+        } | {dim.name for dim in self.function.dims}
+        for axis in form.names() - scope:
+            for position, subscript in enumerate(index):
+                if subscript.coefficient(axis) == 1 and not _divided(subscript, axis):
+                    inverse = name(f"@{position}") - (subscript - name(axis))
+                    form = form.substitute({axis: inverse})
+                    break
+        outside = form.names() - scope
+        return form if all(each.startswith("@") for each in outside) else None
+
+    # --- pass 2: plans for leaves, shared conditions upwards --------------------------
+
+    def _block(self, block: Block, outer: tuple[For | If, ...]) -> None:
+        for statement in block.statements:
+            self._statement(statement, outer)
+
+    def _statement(self, statement: Stmt, outer: tuple[For | If, ...]) -> None:
+        pending: frozenset[Affine] = frozenset()
+        if isinstance(statement, For | If):
+            self._block(statement.body, (*outer, statement))
+            if isinstance(statement, For) and statement.axis in self.tiles:
+                self._nonempty(statement, outer)
+            stored: set[str] = set()
+            for child in statement.body.statements:
+                pending |= self.pending[id(child)]
+                stored |= self.stored[id(child)]
+                if id(child) in self.parallel_inside:
+                    self.parallel_inside.add(id(statement))
+            if isinstance(statement, For) and statement.kind is LoopKind.PARALLEL:
+                self.parallel_inside.add(id(statement))
+            self.stored[id(statement)] = frozenset(stored)
+        elif isinstance(statement, Store | Reduce):
+            pending = self._leaf(statement, outer)
+            self.stored[id(statement)] = frozenset({statement.tensor})
+        else:
+            self.stored[id(statement)] = frozenset({statement.tensor.name})
+        self.pending[id(statement)] = pending
+
+    def _nonempty(self, loop: For, outer: tuple[For | If, ...]) -> None:
+        """Note the guards that may fail already at the start of a tile loop."""
+        tile, facts = self.tiles[loop.axis], self._facts(outer)
+        self.nonempty[id(loop)] = tuple(
+            form
+            for form in tile.guards
+            if not facts.holds(form.substitute({loop.axis: tile.start}))
+        )
+
+    def _leaf(
+        self, statement: Store | Reduce, outer: tuple[For | If, ...]
+    ) -> frozenset[Affine]:
+        guards = self._guards(outer)
+        dropped: frozenset[Affine] = frozenset()
+        rectangular = self._rectangular(outer)
+        if rectangular:
+            common = self._common.get(statement.tensor, frozenset())
+            dropped = frozenset(
+                guard.form
+                for guard in guards
+                if common
+                and self.about_elements(statement.tensor, statement.index, guard.form)
+                in common
+            )
+        self.leaves[id(statement)] = LeafPlan(guards, dropped, rectangular)
+        tiles = self.tiles_of(outer)
+        unsafe = [load for load in loads(statement) if not self.is_safe(load, tiles)]
+        self.unsafe.update(map(id, unsafe))
+        if len(dropped) == len(guards) and not unsafe:
+            return frozenset()
+        return frozenset(guard.full for guard in guards if guard.full is not None)
+
+    def _rectangular(self, outer: tuple[For | If, ...]) -> bool:
+        tiles = self.tiles_of(outer)
+        axes = {tile.axis for tile in tiles}
+        for tile in tiles:
+            if any(form.names() & axes - {tile.axis} for form in tile.guards):
+                return False
+        return not any(
+            isinstance(node, If) and any(f.names() & axes for f in node.conditions)
+            for node in outer
+        )
+
+    def is_safe(self, load: Load, tiles: list[TileLoop]) -> bool:
+        """Return whether *load* reads memory of ours in all iterations of the tiles."""
+        if not load.index:
+            return True
+        axes = {tile.axis for tile in tiles}
+        local = self.locals.get(load.tensor)
+        for position, subscript in enumerate(load.index):
+            if not subscript.names() & axes:
+                continue
+            if local is None:
+                return False
+            bounds = extremes(subscript, tiles, self.steps)
+            if bounds is None:
+                return False
+            low, beyond = bounds[0], local.tensor.shape[position] - 1 - bounds[1]
+            if not (low.is_constant and low.constant >= 0):
+                return False
+            if not (beyond.is_constant and beyond.constant >= 0):
+                return False
+        return True

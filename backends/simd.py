@@ -1,0 +1,469 @@
+"""SIMD values for Numba: a vector type and the operations that generated code calls.
+
+`vector("f32", 16)` is a Numba type whose values are LLVM vectors. The operations are
+intrinsics: each call becomes a few LLVM instructions in place. All of them work on
+scalars as well, so that generated code has one vocabulary, and on any lane count:
+LLVM splits a wide vector over as many registers as it needs.
+
+Memory is addressed by a base (`address(array)`, an integer) and an offset in elements.
+`minimum` and `maximum` return NaN where either operand is NaN, and the left operand
+where the two are equal, as NumPy does; integer division by zero gives 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, models, register_model
+
+from .lanes import BITS, Lanes, declare_and_call, is_float, llvm_type, suffix
+
+_SCALARS: dict[str, types.Type] = {
+    "f32": types.float32,
+    "f64": types.float64,
+    "i32": types.int32,
+    "i64": types.int64,
+    "bool": types.boolean,
+}
+_DTYPES = {scalar: dtype for dtype, scalar in _SCALARS.items()}
+
+
+class VectorType(types.Type):  # type: ignore[misc]
+    """The Numba type of *lanes* values of *dtype*; of dtype bool it is a mask."""
+
+    def __init__(self, dtype: str, lanes: int) -> None:
+        self.dtype = dtype
+        self.lanes = lanes
+        super().__init__(name=f"{dtype}x{lanes}")
+
+
+@register_model(VectorType)  # type: ignore[untyped-decorator]
+class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, vector_type: VectorType) -> None:
+        backend = llvm_type(vector_type.dtype, vector_type.lanes)
+        super().__init__(manager, vector_type, backend)
+
+
+def vector(dtype: str, lanes: int) -> VectorType:
+    """Return the type of *lanes* values of *dtype*."""
+    return VectorType(dtype, lanes)
+
+
+# --- between Numba types and lanes --------------------------------------------------
+
+
+def _shape(type_: Any) -> tuple[str, int]:
+    if isinstance(type_, VectorType):
+        return type_.dtype, type_.lanes
+    dtype = _DTYPES.get(type_)
+    if dtype is None:
+        raise TypingError(f"no SIMD operation on {type_}")
+    return dtype, 0
+
+
+def _type(dtype: str, lanes: int) -> Any:
+    return VectorType(dtype, lanes) if lanes else _SCALARS[dtype]
+
+
+def _lanes(builder: Any, type_: Any, value: Any) -> Lanes:
+    dtype, lanes = _shape(type_)
+    return Lanes(builder, dtype, lanes, value)
+
+
+def _require_same(*operands: Any) -> None:
+    if any(operand != operands[0] for operand in operands):
+        raise TypingError(f"operands differ in type: {', '.join(map(str, operands))}")
+
+
+def unary_operation(name: str, build: Callable[[Lanes], Lanes]) -> Any:
+    """Make an operation of one operand; *build* gives its instructions."""
+
+    def operation(_context: Any, a: Any) -> Any:
+        _shape(a)
+
+        def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+            return build(_lanes(builder, a, values[0])).value
+
+        return a(a), generate
+
+    return _named(operation, name)
+
+
+def binary_operation(
+    name: str, build: Callable[[Lanes, Lanes], Lanes], result: str | None = None
+) -> Any:
+    """Make an operation of two operands of one type; *result* is its dtype."""
+
+    def operation(_context: Any, a: Any, b: Any) -> Any:
+        _require_same(a, b)
+        dtype, lanes = _shape(a)
+
+        def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+            left, right = (_lanes(builder, a, value) for value in values)
+            return build(left, right).value
+
+        return _type(result or dtype, lanes)(a, b), generate
+
+    return _named(operation, name)
+
+
+def _named(operation: Callable[..., Any], name: str) -> Any:
+    operation.__name__ = operation.__qualname__ = name
+    return intrinsic(operation)
+
+
+def _comparison(test: str) -> Any:
+    return binary_operation(test, lambda a, b: a.compare(test, b), "bool")
+
+
+# --- arithmetic ---------------------------------------------------------------------
+
+add = binary_operation("add", lambda a, b: a + b)
+sub = binary_operation("sub", lambda a, b: a - b)
+mul = binary_operation("mul", lambda a, b: a * b)
+div = binary_operation("div", lambda a, b: a / b)
+neg = unary_operation("neg", lambda a: -a)
+lt, le, gt = _comparison("lt"), _comparison("le"), _comparison("gt")
+ge, eq, ne = _comparison("ge"), _comparison("eq"), _comparison("ne")
+logical_and = binary_operation("logical_and", lambda a, b: a & b)
+logical_or = binary_operation("logical_or", lambda a, b: a | b)
+logical_not = unary_operation("logical_not", lambda a: ~a)
+
+
+def build_extreme(a: Lanes, b: Lanes, test: str) -> Lanes:
+    """Return *b* where it is `lt` / `gt` than *a* or NaN, else *a*."""
+    chosen = b.compare(test, a).choose(b, a)
+    return b.is_nan().choose(b, chosen) if is_float(a.dtype) else chosen
+
+
+minimum = binary_operation("minimum", lambda a, b: build_extreme(a, b, "lt"))
+maximum = binary_operation("maximum", lambda a, b: build_extreme(a, b, "gt"))
+
+
+def _floor_division(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
+    """Return quotient and remainder, rounded down; both are 0 where *b* is 0."""
+    minus_one, zero = b.compare("eq", -1), b.compare("eq", 0)
+    safe = (minus_one | zero).choose(1, b)  # neither traps: dead lanes hold anything
+    quotient = a.make(a.builder.sdiv(a.value, safe.value))
+    remainder = a - quotient * safe
+    signs_differ = (remainder ^ safe).compare("lt", 0)
+    adjust = remainder.compare("ne", 0) & signs_differ
+    quotient = adjust.choose(quotient - 1, quotient)
+    remainder = adjust.choose(remainder + safe, remainder)
+    quotient = zero.choose(0, minus_one.choose(-a, quotient))
+    return quotient, (minus_one | zero).choose(0, remainder)
+
+
+def _float_mod(a: Lanes, b: Lanes) -> Lanes:
+    remainder = a.make(a.builder.frem(a.value, b.value))
+    differ = remainder.compare("lt", 0.0) ^ b.compare("lt", 0.0)
+    adjusted = differ.choose(remainder + b, remainder)
+    zero = a.constant(0.0).call("copysign", b)
+    return remainder.compare("eq", 0.0).choose(zero, adjusted)
+
+
+def _float_floordiv(a: Lanes, b: Lanes) -> Lanes:
+    # As npy_divmod: from the exact remainder, so that a large quotient rounds well.
+    quotient = (a - _float_mod(a, b)) / b
+    down = quotient.call("floor")
+    nearest = (quotient - down).compare("gt", 0.5).choose(down + 1.0, down)
+    signed_zero = a.constant(0.0).call("copysign", a / b)
+    whole = quotient.compare("eq", 0.0).choose(signed_zero, nearest)
+    return b.compare("eq", 0.0).choose(a / b, whole)
+
+
+floordiv = binary_operation(
+    "floordiv",
+    lambda a, b: (
+        _float_floordiv(a, b) if is_float(a.dtype) else _floor_division(a, b)[0]
+    ),
+)
+mod = binary_operation(
+    "mod",
+    lambda a, b: _float_mod(a, b) if is_float(a.dtype) else _floor_division(a, b)[1],
+)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def fma(_context: Any, a: Any, b: Any, c: Any) -> Any:
+    """Return `a * b + c` with one rounding (integers: wrapping)."""
+    _require_same(a, b, c)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        x, y, z = (_lanes(builder, a, value) for value in values)
+        return (x.fma(y, z) if is_float(x.dtype) else x * y + z).value
+
+    return a(a, b, c), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def select(_context: Any, mask: Any, then: Any, otherwise: Any) -> Any:
+    """Return *then* where *mask* holds, else *otherwise*."""
+    _require_same(then, otherwise)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.select(*values)
+
+    return then(mask, then, otherwise), generate
+
+
+# --- making and taking apart --------------------------------------------------------
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def convert(_context: Any, a: Any, target: Any) -> Any:
+    """Convert every lane to the dtype of the type *target*, as NumPy's `astype`."""
+    result = target.instance_type
+    dtype, _ = _shape(result)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return _lanes(builder, a, values[0]).convert(dtype).value
+
+    return result(a, target), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def splat(_context: Any, scalar: Any, target: Any) -> Any:
+    """Return *scalar*, converted to the dtype of *target*, in every lane."""
+    result = target.instance_type
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        element = _lanes(builder, scalar, values[0]).convert(result.dtype)
+        return _splat(builder, result, element.value)
+
+    return result(scalar, target), generate
+
+
+def _splat(builder: Any, result: VectorType, element: Any) -> Any:
+    type_ = llvm_type(result.dtype, result.lanes)
+    undefined = ir.Constant(type_, ir.Undefined)
+    first = builder.insert_element(undefined, element, ir.IntType(32)(0))
+    order = ir.Constant(ir.VectorType(ir.IntType(32), result.lanes), None)
+    return builder.shuffle_vector(first, undefined, order)
+
+
+def lane_numbers(builder: Any, dtype: str, lanes: int) -> Lanes:
+    """Return 0, 1, 2, ... as integers of *dtype*."""
+    element = llvm_type(dtype, 0)
+    numbers = [ir.Constant(element, lane) for lane in range(lanes)]
+    return Lanes(builder, dtype, lanes, ir.Constant(llvm_type(dtype, lanes), numbers))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def iota(_context: Any, target: Any) -> Any:
+    """Return 0, 1, 2, ... in the lanes of the integer vector type *target*."""
+    result = target.instance_type
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return lane_numbers(builder, result.dtype, result.lanes).value
+
+    return result(target), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def first_lanes(_context: Any, count: Any, target: Any) -> Any:
+    """Return a mask that holds in the lanes below *count* (any integer)."""
+    result = target.instance_type
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        number = _lanes(builder, types.int64, values[0])
+        number = number.call("smax", 0).call("smin", result.lanes).convert("i32")
+        limit = _splat(builder, VectorType("i32", result.lanes), number.value)
+        lanes = lane_numbers(builder, "i32", result.lanes)
+        return lanes.compare("lt", lanes.make(limit)).value
+
+    return result(types.int64, target), generate
+
+
+@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+def extract(_context: Any, a: Any, lane: Any) -> Any:
+    """Return the element of the constant *lane*."""
+    number = lane.literal_value
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.extract_element(values[0], ir.IntType(32)(number))
+
+    return _SCALARS[a.dtype](a, lane), generate
+
+
+@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+def insert(_context: Any, a: Any, element: Any, lane: Any) -> Any:
+    """Return *a* with *element* in the constant *lane*."""
+    number = lane.literal_value
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.insert_element(values[0], values[1], ir.IntType(32)(number))
+
+    return a(a, _SCALARS[a.dtype], lane), generate
+
+
+def _reduction(name: str, build: Callable[[Lanes, Lanes], Lanes]) -> Any:
+    def operation(_context: Any, a: Any) -> Any:
+        def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+            return _halve(_lanes(builder, a, values[0]), build)
+
+        return _SCALARS[a.dtype](a), generate
+
+    return _named(operation, name)
+
+
+def _halve(whole: Lanes, build: Callable[[Lanes, Lanes], Lanes]) -> Any:
+    """Combine the two halves until one lane is left: a tree in a fixed order."""
+    builder = whole.builder
+    while whole.count > 1:
+        half = whole.count // 2
+        index = ir.IntType(32)
+        parts = [
+            builder.shuffle_vector(
+                whole.value,
+                whole.value,
+                ir.Constant(
+                    ir.VectorType(index, half),
+                    [ir.Constant(index, start + lane) for lane in range(half)],
+                ),
+            )
+            for start in (0, half)
+        ]
+        low, high = (Lanes(builder, whole.dtype, half, part) for part in parts)
+        whole = build(low, high)
+    return builder.extract_element(whole.value, ir.IntType(32)(0))
+
+
+reduce_add = _reduction("reduce_add", lambda a, b: a + b)
+reduce_mul = _reduction("reduce_mul", lambda a, b: a * b)
+reduce_min = _reduction("reduce_min", lambda a, b: build_extreme(a, b, "lt"))
+reduce_max = _reduction("reduce_max", lambda a, b: build_extreme(a, b, "gt"))
+
+
+# --- memory -------------------------------------------------------------------------
+
+
+def storage_type(dtype: str, lanes: int) -> ir.Type:
+    """Return the type in memory, where a bool is a byte."""
+    element = ir.IntType(8) if dtype == "bool" else llvm_type(dtype, 0)
+    return ir.VectorType(element, lanes) if lanes else element
+
+
+def storage_bytes(dtype: str) -> int:
+    """Return the size of an element in memory."""
+    return max(1, BITS[dtype] // 8)
+
+
+def _pointer(builder: Any, dtype: str, base: Any, offset: Any) -> Any:
+    pointer = builder.inttoptr(base, ir.PointerType())
+    return builder.gep(pointer, [offset], source_etype=storage_type(dtype, 0))
+
+
+def _from_storage(builder: Any, dtype: str, lanes: int, value: Any) -> Any:
+    if dtype != "bool":
+        return value
+    return builder.icmp_unsigned("!=", value, ir.Constant(value.type, None))
+
+
+def _to_storage(builder: Any, dtype: str, lanes: int, value: Any) -> Any:
+    if dtype != "bool":
+        return value
+    return builder.zext(value, storage_type(dtype, lanes))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def address(_context: Any, array: Any) -> Any:
+    """Return the address of the first element of *array* as an integer."""
+
+    def generate(target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        struct = target.make_array(array)(target, builder, values[0])
+        return builder.ptrtoint(struct.data, ir.IntType(64))
+
+    return types.int64(array), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def keep(_context: Any, array: Any) -> Any:
+    """Hold a reference to *array* until here; its address is in use."""
+    return types.void(array), lambda _target, _builder, _signature, _values: None
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load(_context: Any, base: Any, offset: Any, target: Any) -> Any:
+    """Return the elements from *offset* on: one per lane of *target*."""
+    result = target.instance_type
+    dtype, lanes = _shape(result)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer = _pointer(builder, dtype, values[0], values[1])
+        type_, align = storage_type(dtype, lanes), storage_bytes(dtype)
+        value = builder.load(pointer, align=align, typ=type_)
+        return _from_storage(builder, dtype, lanes, value)
+
+    return result(types.int64, types.int64, target), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_splat(_context: Any, base: Any, offset: Any, target: Any) -> Any:
+    """Return the one element at *offset* in every lane of *target*."""
+    result = target.instance_type
+    dtype = result.dtype
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer = _pointer(builder, dtype, values[0], values[1])
+        type_, align = storage_type(dtype, 0), storage_bytes(dtype)
+        value = builder.load(pointer, align=align, typ=type_)
+        return _splat(builder, result, _from_storage(builder, dtype, 0, value))
+
+    return result(types.int64, types.int64, target), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_masked(_context: Any, base: Any, offset: Any, mask: Any, target: Any) -> Any:
+    """Load where *mask* holds; the other lanes are 0 and their memory is not read."""
+    result = target.instance_type
+    dtype, lanes = _shape(result)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        base_, offset_, mask_ = values[:3]
+        pointer = _pointer(builder, dtype, base_, offset_)
+        type_, align = storage_type(dtype, lanes), ir.IntType(32)(storage_bytes(dtype))
+        name = f"llvm.masked.load.{_storage_suffix(dtype, lanes)}.p0"
+        arguments = [pointer, align, mask_, ir.Constant(type_, None)]
+        value = declare_and_call(builder, name, type_, arguments)
+        return _from_storage(builder, dtype, lanes, value)
+
+    return result(types.int64, types.int64, mask, target), generate
+
+
+def _storage_suffix(dtype: str, lanes: int) -> str:
+    return f"v{lanes}i8" if dtype == "bool" else suffix(dtype, lanes)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(_context: Any, base: Any, offset: Any, value: Any) -> Any:
+    """Store the lanes of *value* from *offset* on."""
+    dtype, lanes = _shape(value)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer = _pointer(builder, dtype, values[0], values[1])
+        stored = _to_storage(builder, dtype, lanes, values[2])
+        builder.store(stored, pointer, align=storage_bytes(dtype))
+
+    return types.void(types.int64, types.int64, value), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_masked(_context: Any, base: Any, offset: Any, mask: Any, value: Any) -> Any:
+    """Store the lanes of *value* where *mask* holds."""
+    dtype, lanes = _shape(value)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        base_, offset_, mask_, value_ = values
+        pointer = _pointer(builder, dtype, base_, offset_)
+        stored = _to_storage(builder, dtype, lanes, value_)
+        name = f"llvm.masked.store.{_storage_suffix(dtype, lanes)}.p0"
+        align = ir.IntType(32)(storage_bytes(dtype))
+        arguments = [stored, pointer, align, mask_]
+        declare_and_call(builder, name, ir.VoidType(), arguments)
+
+    return types.void(types.int64, types.int64, mask, value), generate

@@ -1,0 +1,289 @@
+"""Numbers with a bound on how far a correct program may be from them.
+
+An `Uncertain` pairs what the float64 reference computed with a bound on the distance
+to what *any* correct execution in the kernel's own dtypes computes. Operands' bounds
+propagate by the exact size of the function's change over the interval, not by a
+derivative at its middle, and each operation adds its own rounding:
+
+    error = propagated + u * (|value| + propagated) + smallest subnormal
+
+where u is the unit roundoff of the dtype plus the reference's own. A result that may
+overflow gets an infinite bound: nothing is claimed of it. An infinity or a NaN that
+every correct execution gives has bound 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ir.dtypes import DType
+from .semantics import BINARY, COMPARISONS
+
+Array = NDArray[Any]
+
+EXACT: Array = np.zeros(())
+"""The bound of numbers that every correct execution gives bit for bit."""
+
+REFERENCE_ULPS = 4.0
+"""How far the float64 functions that the reference calls may be off, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertain:
+    """An array of numbers and of bounds that broadcasts against it."""
+
+    value: Array
+    error: Array = field(default_factory=lambda: EXACT)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every bound is zero by construction."""
+        return self.error is EXACT
+
+    @property
+    def magnitude(self) -> Array:
+        """The largest absolute value that a correct execution can have."""
+        size = np.abs(self.value)
+        return size if self.is_exact else size + self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """What one operation of a dtype adds to the error."""
+
+    unit: float
+    tiny: float
+    limit: float
+
+    def rounded(
+        self, value: Array, propagated: Array, *operands: Uncertain
+    ) -> Uncertain:
+        """Return *value* with its operands' *propagated* error and one rounding.
+
+        A zero from exact operands stays exact.
+        """
+        size = np.abs(value)
+        if propagated is EXACT:
+            error = self.unit * size
+        else:
+            error = propagated + self.unit * (size + propagated)
+        return self.bounded(value, error + self.tiny * (error > 0), *operands)
+
+    def bounded(self, value: Array, error: Array, *operands: Uncertain) -> Uncertain:
+        """Return *value* with *error*, after care for overflow, infinities and NaN."""
+        suspicious = ~(np.abs(value) + error <= self.limit)
+        if suspicious.any():
+            certain = ~np.isfinite(value) & _inevitable(operands)
+            error = np.where(suspicious, np.where(certain, 0.0, np.inf), error)
+        return Uncertain(value, error)
+
+
+@cache
+def rounding(dtype: DType, ulps: float = 0.5) -> Rounding:
+    """Return the rounding of an operation of *dtype* that is *ulps* off at most.
+
+    The reference's own error is added to it.
+    """
+    limits = np.finfo(dtype.numpy)
+    reference = 0.5 if ulps <= 0.5 else REFERENCE_ULPS
+    own = ulps * float(limits.eps) + reference * 2.0**-52
+    return Rounding(
+        own,
+        float(limits.smallest_subnormal) * max(1.0, ulps),
+        float(limits.max),
+    )
+
+
+def _inevitable(operands: tuple[Uncertain, ...]) -> Array:
+    """Where all executions give the same infinity or NaN as the reference.
+
+    That is where all operands are exact, or one is infinite or NaN and the signs of
+    the others are sure.
+    """
+    exact: Array = np.array(True)
+    sure: Array = np.array(True)
+    special: Array = np.array(False)
+    for operand in operands:
+        exact = exact & (operand.error == 0)
+        infinite = ~np.isfinite(operand.value)
+        special = special | (infinite & (operand.error == 0))
+        sure = sure & ((operand.error == 0) | (np.abs(operand.value) > operand.error))
+    return exact | (special & sure)
+
+
+# --- arithmetic -------------------------------------------------------------------
+
+
+def negate(operand: Uncertain) -> Uncertain:
+    """Return the operand with the other sign."""
+    return Uncertain(np.negative(operand.value), operand.error)
+
+
+def invert(operand: Uncertain) -> Uncertain:
+    """Return `not operand`."""
+    return Uncertain(np.logical_not(operand.value), operand.error)
+
+
+def binary(op: str, left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
+    """Return the float operation *op* with its bound."""
+    if op in COMPARISONS:
+        return _compare(op, left, right)
+    return _FLOAT_BINARY[op](left, right, rule)
+
+
+def integer_binary(op: str, left: Uncertain, right: Uncertain) -> Uncertain:
+    """Return *op* of integers or bools: exact unless an operand is uncertain."""
+    value = BINARY[op](left.value, right.value)
+    if left.is_exact and right.is_exact:
+        return Uncertain(value)
+    if op in COMPARISONS:
+        return _compare(op, left, right)
+    if op in ("add", "sub"):
+        return Uncertain(value, left.error + right.error)
+    if op in ("min", "max") and value.dtype != np.bool_:
+        return _extreme(op, left, right)
+    if op in ("and", "or"):
+        return _logic(op, left, right)
+    return Uncertain(value, _unknown_if(left.error + right.error > 0))
+
+
+def _unknown_if(condition: Array) -> Array:
+    return np.where(condition, np.inf, 0.0)
+
+
+def _compare(op: str, left: Uncertain, right: Uncertain) -> Uncertain:
+    value = BINARY[op](left.value, right.value)
+    if left.is_exact and right.is_exact:
+        return Uncertain(value)
+    slack = left.error + right.error
+    distance = np.abs(np.subtract(left.value, right.value, dtype=np.float64))
+    close = (slack > 0) & (distance <= slack)
+    return Uncertain(value, _unknown_if(close | np.isinf(slack)))
+
+
+def _logic(op: str, left: Uncertain, right: Uncertain) -> Uncertain:
+    value = BINARY[op](left.value, right.value)
+    deciding = op == "or"
+    decided = ((left.value == deciding) & (left.error == 0)) | (
+        (right.value == deciding) & (right.error == 0)
+    )
+    return Uncertain(value, _unknown_if(~decided & (left.error + right.error > 0)))
+
+
+def _sum_of_errors(left: Uncertain, right: Uncertain) -> Array:
+    if left.is_exact:
+        return right.error
+    return left.error if right.is_exact else left.error + right.error
+
+
+def _add(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
+    value = left.value + right.value
+    return rule.rounded(value, _sum_of_errors(left, right), left, right)
+
+
+def _subtract(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
+    return _add(left, negate(right), rule)
+
+
+def _multiply(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
+    value = left.value * right.value
+    propagated = EXACT
+    if not left.is_exact:
+        propagated = left.error * right.magnitude
+    if not right.is_exact:
+        propagated = propagated + np.abs(left.value) * right.error
+    return rule.rounded(value, propagated, left, right)
+
+
+def _divide(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
+    value = left.value / right.value
+    return rule.rounded(value, _quotient_error(left, right, value), left, right)
+
+
+def _quotient_error(left: Uncertain, right: Uncertain, value: Array) -> Array:
+    if left.is_exact and right.is_exact:
+        return EXACT
+    smallest = np.abs(right.value) - right.error
+    error = (left.error + np.abs(value) * right.error) / smallest
+    return np.where((smallest > 0) | (_sum_of_errors(left, right) == 0), error, np.inf)
+
+
+def _floor_divide(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
+    value = np.floor_divide(left.value, right.value)
+    return rule.rounded(value, _floor_steps(left, right, rule), left, right)
+
+
+def _floor_steps(left: Uncertain, right: Uncertain, rule: Rounding) -> Array:
+    """Return how far the floor of the quotient may move: not at all if it is whole."""
+    quotient = _divide(left, right, rule)
+    whole = np.floor_divide(left.value, right.value)
+    low = np.floor(quotient.value - quotient.error)
+    high = np.floor(quotient.value + quotient.error)
+    exact = (left.error == 0) & (right.error == 0)
+    divides = exact & (np.remainder(left.value, right.value) == 0)
+    return np.where(divides, 0.0, np.maximum(whole - low, high - whole))
+
+
+def _modulo(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
+    value = np.remainder(left.value, right.value)
+    whole = np.abs(np.floor_divide(left.value, right.value))
+    smooth = left.error + whole * right.error
+    smooth = smooth + rule.unit * (left.magnitude + whole * right.magnitude)
+    jumps = _floor_steps(left, right, rule) > 0
+    wrapped = np.where(jumps, right.magnitude, 0.0)
+    return rule.rounded(value, smooth + wrapped, left, right)
+
+
+def _extreme(op: str, left: Uncertain, right: Uncertain) -> Uncertain:
+    value = BINARY[op](left.value, right.value)
+    if left.is_exact and right.is_exact:
+        return Uncertain(value)
+    low = BINARY[op](left.value - left.error, right.value - right.error)
+    high = BINARY[op](left.value + left.error, right.value + right.error)
+    return Uncertain(value, hull_error(value, low, high, left, right))
+
+
+def hull_error(value: Array, low: Array, high: Array, *parts: Uncertain) -> Array:
+    """Return the bound of *value* within [*low*, *high*]; specials must be sure."""
+    error: Array = np.maximum(value - low, high - value)
+    open_ended = ~np.isfinite(error)
+    if open_ended.any():
+        certain = ~np.isfinite(value) & _inevitable(parts)
+        error = np.where(open_ended, np.where(certain, 0.0, np.inf), error)
+    return error
+
+
+def _power(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
+    value = np.power(left.value, right.value)
+    if left.is_exact and right.is_exact:
+        return rule.rounded(value, EXACT, left, right)
+    exponent = np.abs(right.value)
+    whole = (right.error == 0) & (right.value >= 1) & (right.value % 1 == 0)
+    polynomial = exponent * np.power(left.magnitude, exponent - 1) * left.error
+    ratio = left.error / np.abs(left.value)
+    change = -right.magnitude * np.log1p(-np.minimum(ratio, 1.0))
+    change = change + np.abs(np.log(np.abs(left.value))) * right.error
+    unsure = (ratio >= 1) | ((left.value < 0) & (right.error > 0))
+    general = np.where(unsure, np.inf, np.abs(value) * np.expm1(change))
+    same = (left.error == 0) & (right.error == 0)
+    propagated = np.where(same, 0.0, np.where(whole, polynomial, general))
+    return rule.rounded(value, propagated, left, right)
+
+
+_FLOAT_BINARY: Mapping[str, Callable[[Uncertain, Uncertain, Rounding], Uncertain]] = {
+    "add": _add,
+    "sub": _subtract,
+    "mul": _multiply,
+    "div": _divide,
+    "floordiv": _floor_divide,
+    "mod": _modulo,
+    "pow": _power,
+    "min": lambda left, right, rule: _extreme("min", left, right),
+    "max": lambda left, right, rule: _extreme("max", left, right),
+}

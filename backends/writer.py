@@ -1,0 +1,120 @@
+"""Nested lines of source text, with a place to put what an inner line needs earlier.
+
+A `Region` is an indented block. Integer variables belong to the region that defines
+them; an expression can be named in the outermost region where all its names exist,
+which lies before the loop that is being written: this is how loop-invariant addresses
+leave loops. Each region numbers values by text, so a repeated load is written once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Region:
+    """A block under construction: lines and finished inner regions, in order."""
+
+    header: str
+    items: list[str | Region] = field(default_factory=list)
+    tail: list[str] = field(default_factory=list)
+    values: dict[str, tuple[str, str]] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+
+
+class Writer:
+    """Write a function body as a stack of open regions."""
+
+    def __init__(self, reserved: set[str]) -> None:
+        self.stack = [Region("")]
+        self.floor = 0
+        self._used = set(reserved)
+        self._depth: dict[str, int] = {}
+
+    # --- regions ----------------------------------------------------------------------
+
+    def open(self, header: str) -> Region:
+        """Begin an indented block under the line *header*."""
+        region = Region(header)
+        self.stack.append(region)
+        return region
+
+    def close(self) -> None:
+        """End the innermost block and attach it to the one around it."""
+        region = self.stack.pop()
+        for name in region.names:
+            del self._depth[name]
+        region.items.extend(region.tail)
+        if not region.items:
+            region.items.append("pass")
+        self.stack[-1].items.append(region)
+
+    def line(self, text: str) -> None:
+        """Add a line to the innermost block."""
+        self.stack[-1].items.append(text)
+
+    def text(self, indent: int) -> str:
+        """Return everything written so far; only the outermost region may be open."""
+        root = self.stack[0]
+        root.items.extend(root.tail)
+        root.tail = []
+        return "\n".join(_lines(root, "    " * indent)) + "\n"
+
+    # --- names --------------------------------------------------------------------------
+
+    def fresh(self, stem: str) -> str:
+        """Return an unused identifier like *stem*."""
+        name, number = stem, 1
+        while name in self._used:
+            number += 1
+            name = f"{stem}_{number}"
+        self._used.add(name)
+        return name
+
+    def define(self, name: str) -> None:
+        """Say that the innermost region defines the integer variable *name*."""
+        self.stack[-1].names.append(name)
+        self._depth[name] = len(self.stack) - 1
+
+    def depth(self, name: str) -> int:
+        """Return the index of the region that defines the integer variable *name*."""
+        return self._depth.get(name, 0)
+
+    # --- named values -------------------------------------------------------------------
+
+    def named(self, stem: str, expression: str, depth: int, owner: str = "") -> str:
+        """Return a variable that holds *expression*, defined at *depth* or below floor.
+
+        *owner* is the tensor whose contents the value depends on ("" for none).
+        """
+        for region in self.stack:
+            if expression in region.values:
+                return region.values[expression][0]
+        depth = max(depth, self.floor)
+        variable = self.fresh(stem)
+        region = self.stack[depth]
+        region.items.append(f"{variable} = {expression}")
+        region.values[expression] = (variable, owner)
+        region.names.append(variable)
+        self._depth[variable] = depth
+        return variable
+
+    def forget(self, tensor: str) -> None:
+        """Drop the values read from *tensor*, which is being written."""
+        for region in self.stack:
+            stale = [key for key, (_, owner) in region.values.items() if owner == tensor]
+            for key in stale:
+                del region.values[key]
+
+
+def _lines(region: Region, indent: str) -> list[str]:
+    result: list[str] = []
+    for item in region.items:
+        if isinstance(item, str):
+            result.append(indent + item)
+        elif item.header:
+            result.append(indent + item.header)
+            result.extend(_lines(item, indent + "    "))
+        else:
+            result.extend(_lines(item, indent))
+    return result

@@ -1,0 +1,129 @@
+"""A contender in a process of its own: it prepares once and runs when told.
+
+    python -m benchmarks.worker MODULE:FACTORY '{"json": "arguments"}'
+
+The factory returns a `Workload`. One JSON object a line goes each way:
+
+    {"do": "save", "path": P}       the result as .npy           -> {}
+    {"do": "round", "seconds": S}   time calls for about S       -> {"seconds": [...]}
+
+The first line, `{"ready": true}` or `{"error": ...}`, comes by itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import Any, TextIO
+
+import numpy as np
+
+WARM_UP_SECONDS = 0.01
+SHORTEST_SAMPLE = 50e-6  # shorter calls are timed in groups
+FEWEST_SAMPLES, MOST_SAMPLES = 3, 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What a contender does: *run* is timed, *result* says what it computed.
+
+    A workload that times itself gives *measure*, which returns seconds, instead.
+    """
+
+    run: Callable[[], object]
+    result: Callable[[], np.ndarray]
+    measure: Callable[[], float] | None = None
+
+
+def time_round(workload: Workload, seconds: float) -> list[float]:
+    """Warm up, then return the seconds a call of several samples."""
+    if workload.measure:
+        return [workload.measure()]
+    call = _warm_up(workload.run)
+    group = max(1, round(SHORTEST_SAMPLE / call))
+    samples = round(seconds / (call * group))
+    samples = min(max(samples, FEWEST_SAMPLES), MOST_SAMPLES)
+    return [_time_group(workload.run, group) for _ in range(samples)]
+
+
+def _warm_up(run: Callable[[], object]) -> float:
+    """Run for a moment: the caches fill, threads wake, the clock rises."""
+    calls: list[float] = []
+    start = perf_counter()
+    while not calls or perf_counter() - start < WARM_UP_SECONDS:
+        calls.append(_time_group(run, 1))
+    return max(median(calls), 1e-9)
+
+
+def _time_group(run: Callable[[], object], group: int) -> float:
+    start = perf_counter()
+    for _ in range(group):
+        run()
+    return (perf_counter() - start) / group
+
+
+def die_with_parent() -> None:
+    """Ask Linux to end this process, stopped or not, when the benchmark ends."""
+    if sys.platform == "linux":
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+
+
+def load_factory(name: str) -> Callable[[dict[str, Any]], Workload]:
+    """Import `module:function`."""
+    module, _, function = name.partition(":")
+    factory: Callable[[dict[str, Any]], Workload]
+    factory = getattr(importlib.import_module(module), function)
+    return factory
+
+
+def claim_stdout() -> TextIO:
+    """Keep stdout for the protocol: whatever a library prints goes to stderr."""
+    stream = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
+    os.dup2(2, 1)
+    return stream
+
+
+def serve(workload: Workload, replies: TextIO) -> None:
+    """Answer requests until stdin ends."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        match request["do"]:
+            case "save":
+                np.save(request["path"], workload.result())
+                reply: dict[str, Any] = {}
+            case "round":
+                reply = {"seconds": time_round(workload, request["seconds"])}
+            case other:
+                reply = {"error": f"unknown request {other!r}"}
+        print(json.dumps(reply), file=replies)
+
+
+def main() -> None:
+    """Build the workload named on the command line and serve it."""
+    die_with_parent()
+    replies = claim_stdout()
+    factory, arguments = sys.argv[1], json.loads(sys.argv[2])
+    try:
+        workload = load_factory(factory)(arguments)
+        workload.run()
+        print(json.dumps({"ready": True}), file=replies)
+        serve(workload, replies)
+    except Exception as error:
+        traceback.print_exc()
+        message = f"{type(error).__name__}: {error}"
+        print(json.dumps({"error": message}), file=replies)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

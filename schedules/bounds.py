@@ -1,0 +1,193 @@
+"""What is known of affine forms inside loops: multiples, signs, intervals, extents.
+
+Exact where it says yes; where nothing can be shown the answer is None or False, never
+a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import gcd
+
+from ..ir.affine import Affine, Atom, FloorDiv, affine
+from ..ir.nodes import Dim, For
+
+Loops = dict[str, For]
+
+
+def multiple_of(form: Affine, loops: Loops, dims: Mapping[str, Dim]) -> int:
+    """Return a number that divides *form* wherever it is evaluated (0 for zero)."""
+    result = abs(form.constant)
+    for atom, coefficient in form.terms:
+        factor = 1
+        if isinstance(atom, str) and atom in dims:
+            factor = dims[atom].multiple
+        elif isinstance(atom, str) and atom in loops and len(loops[atom].starts) == 1:
+            loop = loops[atom]
+            factor = gcd(loop.step, multiple_of(loop.starts[0], loops, dims))
+        result = gcd(result, coefficient * factor)
+    return result
+
+
+def is_nonnegative(form: Affine, loops: Loops, dims: Mapping[str, Dim]) -> bool:
+    """Return whether *form* >= 0 is shown inside *loops* (outermost first)."""
+    for atom, coefficient in form.terms:
+        if isinstance(atom, FloorDiv):
+            return is_nonnegative(_without_floor(form, atom, coefficient), loops, dims)
+    axis = _innermost(form, loops)
+    if axis is None:
+        least = _least(form, dims)
+        return least is not None and least >= 0
+    return any(
+        is_nonnegative(form.substitute({axis: limit}), loops, dims)
+        for limit in _limits(loops[axis], lowest=form.coefficient(axis) > 0)
+    )
+
+
+def lowest(form: Affine, inner: Loops) -> tuple[Affine, ...]:
+    """Return forms over the outer names that are <= *form* for all *inner* axes.
+
+    Each is a bound, so the largest of them is the best one known.
+    """
+    return _undominated(_extremes(form, inner), upper=False)
+
+
+def highest(form: Affine, inner: Loops) -> tuple[Affine, ...]:
+    """Return forms over the outer names that are >= *form* for all *inner* axes."""
+    return _undominated((-low for low in _extremes(-form, inner)), upper=True)
+
+
+def constant_extent(loop: For) -> int | None:
+    """Return the number of iterations that *loop* has at most, if a constant bounds it.
+
+    This is the rule of vectorized and unrolled loops: one start `s`, and a stop
+    `s + constant` among the stops.
+    """
+    if len(loop.starts) != 1:
+        return None
+    spans = [stop - loop.starts[0] for stop in loop.stops]
+    sizes = [span.constant for span in spans if span.is_constant]
+    return max(0, -(-min(sizes) // loop.step)) if sizes else None
+
+
+def extent_over_dims(
+    spans: Iterable[Affine], step: int, loops: Loops, dims: Mapping[str, Dim]
+) -> Affine | None:
+    """Return how many steps fit in the smallest of *spans*, as a form over dims.
+
+    A constant is preferred. None where every bound keeps an axis of *loops*.
+    """
+    symbolic: list[Affine] = []
+    sizes: list[int] = []
+    for span in spans:
+        for limit in highest(span, loops):
+            count = (limit + (step - 1)) // step
+            if count.is_constant:
+                sizes.append(max(count.constant, 0))
+            elif count.names() <= dims.keys():
+                symbolic.append(count)
+    if sizes:
+        return affine(min(sizes))
+    return symbolic[0] if symbolic else None
+
+
+def prune_starts(
+    starts: Sequence[Affine], loops: Loops, dims: Mapping[str, Dim]
+) -> tuple[Affine, ...]:
+    """Drop starts that another one is shown to reach."""
+    kept = _prune([-start for start in starts], loops, dims)
+    return tuple(-start for start in kept)
+
+
+def prune_stops(
+    stops: Sequence[Affine], loops: Loops, dims: Mapping[str, Dim]
+) -> tuple[Affine, ...]:
+    """Drop stops that another one is shown not to exceed."""
+    return _prune(stops, loops, dims)
+
+
+def _prune(
+    stops: Sequence[Affine], loops: Loops, dims: Mapping[str, Dim]
+) -> tuple[Affine, ...]:
+    kept = list(dict.fromkeys(stops))
+    for stop in tuple(kept):
+        others = [other for other in kept if other != stop]
+        if any(is_nonnegative(stop - other, loops, dims) for other in others):
+            kept.remove(stop)
+    return tuple(kept)
+
+
+def _innermost(form: Affine, loops: Loops) -> str | None:
+    names = form.names()
+    return next((axis for axis in reversed(loops) if axis in names), None)
+
+
+def _limits(loop: For, *, lowest: bool) -> tuple[Affine, ...]:
+    if lowest:
+        return loop.starts
+    if loop.step == 1 or len(loop.starts) > 1:
+        return tuple(stop - 1 for stop in loop.stops)
+    start = loop.starts[0]
+    limits = []
+    for stop in loop.stops:
+        span = stop - start
+        last = (span.constant - 1) // loop.step * loop.step
+        limits.append(start + max(last, 0) if span.is_constant else stop - 1)
+    return tuple(limits)
+
+
+def _least(form: Affine, dims: Mapping[str, Dim]) -> int | None:
+    total = form.constant
+    for atom, coefficient in form.terms:
+        dim = dims.get(atom) if isinstance(atom, str) else None
+        limit = None if dim is None else dim.min if coefficient > 0 else dim.max
+        if limit is None:
+            return None
+        total += coefficient * limit
+    return total
+
+
+def _without_floor(form: Affine, floor: FloorDiv, coefficient: int) -> Affine:
+    # floor(n / d) is at least (n - d + 1) / d and at most n / d; scale by d.
+    rest = form - Affine(((floor, coefficient),))
+    slack = floor.divisor - 1 if coefficient > 0 else 0
+    return rest * floor.divisor + (floor.numerator - slack) * coefficient
+
+
+def _extremes(form: Affine, inner: Loops) -> tuple[Affine, ...]:
+    for atom, coefficient in form.terms:
+        if isinstance(atom, FloorDiv) and _innermost(atom.numerator, inner):
+            return _floor_extremes(form, atom, coefficient, inner)
+    axis = _innermost(form, inner)
+    if axis is None:
+        return (form,)
+    limits = _limits(inner[axis], lowest=form.coefficient(axis) > 0)
+    return tuple(
+        low
+        for limit in limits
+        for low in _extremes(form.substitute({axis: limit}), inner)
+    )
+
+
+def _floor_extremes(
+    form: Affine, floor: FloorDiv, coefficient: int, inner: Loops
+) -> tuple[Affine, ...]:
+    term: tuple[tuple[Atom, int], ...] = ((floor, coefficient),)
+    rests = _extremes(form - Affine(term), inner)
+    if coefficient > 0:
+        numerators = _extremes(floor.numerator, inner)
+    else:
+        numerators = tuple(-low for low in _extremes(-floor.numerator, inner))
+    floors = [(numerator // floor.divisor) * coefficient for numerator in numerators]
+    return tuple(rest + low for rest in rests for low in floors)
+
+
+def _undominated(forms: Iterable[Affine], *, upper: bool) -> tuple[Affine, ...]:
+    # Of forms that differ by a constant only the tightest one says anything.
+    best: dict[tuple[tuple[Atom, int], ...], Affine] = {}
+    for form in forms:
+        known = best.get(form.terms)
+        tighter = known is None or (form.constant < known.constant) == upper
+        if tighter:
+            best[form.terms] = form
+    return tuple(best.values())

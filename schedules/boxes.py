@@ -1,0 +1,113 @@
+"""Boxes: intervals of subscripts that cover what a loop body touches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..ir.affine import Affine, affine, name
+from ..ir.nodes import Block, Dim, For, Function, LoopKind, Stmt
+from .bounds import (
+    Loops,
+    constant_extent,
+    extent_over_dims,
+    highest,
+    lowest,
+    prune_starts,
+    prune_stops,
+)
+from .checks import scope_of
+
+Index = tuple[Affine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One dimension of a box: coordinates from *origin*, at most *extent* of them.
+
+    They lie from the largest of *starts* to below the smallest of *stops*.
+    """
+
+    origin: Affine
+    extent: Affine
+    starts: tuple[Affine, ...]
+    stops: tuple[Affine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The body of a loop: the loops around it and the dims."""
+
+    around: Loops
+    dims: dict[str, Dim]
+
+
+def place_in(function: Function, axis: str | None) -> Place:
+    """Return the place of the body of *axis*, or of the function's body for None."""
+    return Place(scope_of(function, axis), {dim.name: dim for dim in function.dims})
+
+
+def bounding_side(
+    forms: Sequence[tuple[Affine, Loops]], size: Affine, place: Place
+) -> Side | None:
+    """Return the interval that covers one subscript in all its forms.
+
+    *size* is the tensor's extent, which clamps it. None where no bound is known.
+    """
+    low = _meet([lowest(form, inner) for form, inner in forms], upper=False)
+    high = _meet([highest(form, inner) for form, inner in forms], upper=True)
+    best: tuple[Affine, Affine] | None = None
+    for origin in low:
+        extent = extent_over_dims(
+            [top - origin + 1 for top in high], 1, place.around, place.dims
+        )
+        if extent is None:
+            continue
+        if best is None or _is_smaller(extent, best[1]):
+            best = origin, extent
+    if best is None:
+        return None
+    starts = prune_starts((*low, affine(0)), place.around, place.dims)
+    stops = prune_stops((*(top + 1 for top in high), size), place.around, place.dims)
+    return Side(*best, starts, stops)
+
+
+def _is_smaller(extent: Affine, other: Affine) -> bool:
+    if not extent.is_constant:
+        return False
+    return not other.is_constant or extent.constant < other.constant
+
+
+def _meet(bounds: list[tuple[Affine, ...]], *, upper: bool) -> tuple[Affine, ...]:
+    """Return forms that bound the union of several intervals on one side."""
+    result = list(bounds[0])
+    for other in bounds[1:]:
+        merged = []
+        for mine in result:
+            # The other interval has a bound that differs from mine by a constant.
+            gaps = [form - mine for form in other]
+            steps = [gap.constant for gap in gaps if gap.is_constant]
+            if steps:
+                step = min(steps) if upper else max(steps)
+                merged.append(mine + (max(step, 0) if upper else min(step, 0)))
+        result = merged
+    return tuple(result)
+
+
+def box_nest(
+    sides: Sequence[Side],
+    names: Sequence[str],
+    kinds: Sequence[LoopKind],
+    leaf: Callable[[Index], Stmt],
+) -> Stmt:
+    """Return a nest over a box, one loop a dimension, around what *leaf* makes.
+
+    A kind that needs a constant extent gives way to SERIAL where there is none.
+    """
+    result = leaf(tuple(name(axis) for axis in names))
+    for side, axis, kind in reversed(list(zip(sides, names, kinds, strict=True))):
+        body = Block((result,))
+        result = For(axis, side.starts, side.stops, 1, kind, body)
+        if constant_extent(result) is None and kind is not LoopKind.SERIAL:
+            result = For(axis, side.starts, side.stops, 1, LoopKind.SERIAL, body)
+    return result

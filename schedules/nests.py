@@ -1,0 +1,144 @@
+"""A sketch for every other nest: vector lanes inside, threads outside.
+
+Elementwise maps, stencils, row-wise reductions and normalisations. Each innermost loop
+whose statements are contiguous along its axis is cut into vectors; sums along the axis
+are split into lanes first (`rfactor`). The outermost loop is spread over threads.
+Whether a step is legal is for the proof to say: a default that the proof refuses is
+tried again with the offending decision taken back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..analysis.access import (
+    Nest,
+    innermost_loops,
+    is_contiguous,
+    leaves,
+    perfect_nest,
+    statement_loads,
+    subscript_names,
+)
+from ..ir.nodes import Block, For, Reduce
+from ..target import Target
+from .params import Config, Param
+from .schedule import Schedule
+
+_VECTORS = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True)
+class LoopNest:
+    """A top-level loop that is not a register-tiled contraction."""
+
+    loop: For
+    target: Target
+    reassociate: bool
+
+    @cached_property
+    def prefix(self) -> str:
+        """The axis of the outermost loop, which params are named after."""
+        return self.loop.axis
+
+    @cached_property
+    def nest(self) -> Nest | None:
+        """The loops as a perfect nest, where they are one."""
+        return perfect_nest(self.loop)
+
+    @cached_property
+    def vector_axes(self) -> tuple[str, ...]:
+        """The axes worth cutting into vectors, one an innermost loop."""
+        if self.nest is not None and self.nest.is_rectangular:
+            best = max(self.nest.axes, key=self._vector_merit)
+            return (best,) if self._vector_merit(best) > 0 else ()
+        chains = innermost_loops(Block((self.loop,)))
+        return tuple(
+            chain[-1].axis for chain in chains if self._is_vectorizable(chain[-1])
+        )
+
+    def _vector_merit(self, axis: str) -> int:
+        """Count contiguous accesses along *axis*, strided ones against it."""
+        assert self.nest is not None
+        statement = self.nest.statement
+        accesses = (statement, *statement_loads(statement))
+        reducing = axis not in subscript_names(statement)
+        if reducing and (not isinstance(statement, Reduce) or not self.reassociate):
+            return -1
+        merit = 0
+        for access in accesses:
+            if is_contiguous(access, axis):
+                merit += 1
+            elif axis in subscript_names(access):
+                merit -= 2
+        return merit
+
+    def _is_vectorizable(self, loop: For) -> bool:
+        """Whether lanes of *loop* store to neighbours or sum into one element."""
+        return loop.step == 1 and all(
+            is_contiguous(leaf, loop.axis)
+            or not leaf.index
+            or (
+                isinstance(leaf, Reduce)
+                and self.reassociate
+                and loop.axis not in subscript_names(leaf)
+            )
+            for leaf in leaves(loop.body)
+        )
+
+    @cached_property
+    def params(self) -> tuple[Param, ...]:
+        """The decisions: vector length in hardware vectors, threads or not."""
+        params = [Param(f"{self.prefix}.parallel", (True, False), True, "structure")]
+        if self.vector_axes:
+            params.append(
+                Param(f"{self.prefix}.vectors", (0, *_VECTORS), 4, "structure")
+            )
+        return tuple(params)
+
+    def apply(self, schedule: Schedule, config: Config) -> Schedule:
+        """Append the steps."""
+        outermost = self.loop.axis
+        vectors = int(config.get(f"{self.prefix}.vectors", 0))
+        if vectors:
+            for axis in self.vector_axes:
+                schedule = self._vectorize(schedule, axis, vectors)
+        if config[f"{self.prefix}.parallel"]:
+            outermost = self._outermost(outermost, bool(vectors))
+            schedule = schedule.parallelize(outermost)
+        return schedule
+
+    def _outermost(self, axis: str, vectorized: bool) -> str:
+        """Return the name of the outermost loop after the vector steps."""
+        if not vectorized or self.vector_axes[:1] != (axis,):
+            return axis
+        if self.nest is not None and len(self.nest.axes) > 1:
+            return next(a for a in self.nest.axes if a != axis)
+        return f"{axis}_o"
+
+    def _vectorize(self, schedule: Schedule, axis: str, vectors: int) -> Schedule:
+        loop_leaves = leaves(_loop_named(self.loop, axis).body)
+        if self.nest is not None:
+            loop_leaves = [self.nest.statement]
+        dtypes = [load.dtype for leaf in loop_leaves for load in statement_loads(leaf)]
+        lanes = min((self.target.lanes(d) for d in dtypes), default=1)
+        outer, inner = f"{axis}_o", f"{axis}_v"
+        schedule = schedule.split(axis, lanes * vectors, names=(outer, inner))
+        if self.nest is not None and len(self.nest.axes) > 1:
+            others = [a for a in self.nest.axes if a != axis]
+            schedule = schedule.reorder(*others, outer, inner)
+        if any(
+            isinstance(leaf, Reduce) and axis not in subscript_names(leaf)
+            for leaf in loop_leaves
+        ):
+            schedule = schedule.rfactor(inner)
+        return schedule.vectorize(inner)
+
+
+def _loop_named(loop: For, axis: str) -> For:
+    for chain in innermost_loops(Block((loop,))):
+        for candidate in chain:
+            if candidate.axis == axis:
+                return candidate
+    raise AssertionError(axis)

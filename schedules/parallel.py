@@ -1,0 +1,196 @@
+"""Primitives that say how a loop runs: unroll, vectorize, parallelize."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..errors import ScheduleError
+from ..ir.affine import Affine
+from ..ir.nodes import (
+    Alloc,
+    For,
+    Function,
+    LoopKind,
+    Memory,
+    Reduce,
+    Stmt,
+    Store,
+)
+from ..ir.walk import allocations, walk
+from .bounds import constant_extent
+from .checks import (
+    check_serial,
+    describe,
+    find_loop,
+    is_around,
+    path_to,
+    perfect_child,
+    replace_loop,
+)
+
+
+def unroll(function: Function, axis: str) -> Function:
+    """Write out the iterations of *axis* one by one.
+
+    Before, and after `unroll("i_i")`:
+
+        for i_i in range(i_o, min(i_o + 4, M)):   for i_i in ...:   # unrolled
+            ...                                       ...
+
+    The extent must have a constant bound, as the inner loop of a split has.
+    """
+    loop = find_loop(function, axis, "unroll")
+    check_serial(loop, "unroll")
+    _check_extent(loop, "unroll")
+    return _with_kind(function, axis, LoopKind.UNROLLED)
+
+
+def vectorize(function: Function, axis: str) -> Function:
+    """Run the iterations of *axis* as the lanes of vectors.
+
+    Before, and after `vectorize("j_i")`:
+
+        for j_i in range(j_o, min(j_o + 16, N)):  for j_i in ...:   # vectorized
+            ...                                       ...
+
+    The extent must have a constant bound and the step must be 1. Lanes past the end
+    are masked. Loops inside must not depend on *axis*.
+    """
+    loop = find_loop(function, axis, "vectorize")
+    check_serial(loop, "vectorize")
+    _check_extent(loop, "vectorize")
+    if loop.step != 1:
+        raise ScheduleError(
+            f'vectorize: loop "{axis}" has step {loop.step}, and lanes are '
+            "neighbours; vectorize the inner loop of a split"
+        )
+    for outer in path_to(function, loop):
+        if isinstance(outer, For) and outer.kind is LoopKind.VECTORIZED:
+            raise ScheduleError(
+                f'vectorize: loop "{axis}" is inside the vectorized loop '
+                f'"{outer.axis}"; vectorize one loop on each path'
+            )
+    _check_lanes(loop)
+    check_targets(loop, "vectorize")
+    return _with_kind(function, axis, LoopKind.VECTORIZED)
+
+
+def parallelize(function: Function, axis: str) -> Function:
+    """Share out the iterations of *axis* among the cores.
+
+    Before, and after `parallelize("i_o")`:
+
+        for i_o in range(0, M, 32):     for i_o in range(0, M, 32):   # parallel
+            ...                             ...
+
+    One loop on each path may be parallel. To share out two, `fuse` the inner one.
+    """
+    loop = find_loop(function, axis, "parallelize")
+    check_serial(loop, "parallelize")
+    for outer in path_to(function, loop):
+        if isinstance(outer, For) and outer.kind is not LoopKind.SERIAL:
+            raise ScheduleError(
+                f'parallelize: loop "{axis}" is inside the {outer.kind.value} loop '
+                f'"{outer.axis}"; parallelize one outermost loop, and fuse others to it'
+            )
+    for node in walk(loop.body):
+        if isinstance(node, For) and node.kind is LoopKind.PARALLEL:
+            raise ScheduleError(
+                f'parallelize: loop "{axis}" contains the parallel loop "{node.axis}"; '
+                "parallelize one of the two, and fuse the other to it"
+            )
+    check_targets(loop, "parallelize")
+    _check_registers(function, loop)
+    child = perfect_child(loop)
+    while child is not None and child.kind is LoopKind.FUSED:
+        check_targets(child, "parallelize")
+        child = perfect_child(child)
+    return _with_kind(function, axis, LoopKind.PARALLEL)
+
+
+def _with_kind(function: Function, axis: str, kind: LoopKind) -> Function:
+    return replace_loop(function, axis, lambda loop: replace(loop, kind=kind))
+
+
+def _check_extent(loop: For, primitive: str) -> None:
+    if constant_extent(loop) is None:
+        raise ScheduleError(
+            f"{primitive}: the extent of {describe(loop)} has no constant bound; "
+            f'split("{loop.axis}", factor) and {primitive} "{loop.axis}_i"'
+        )
+
+
+def _check_lanes(loop: For) -> None:
+    for node in walk(loop.body):
+        match node:
+            case For():
+                if is_around(loop.axis, node):
+                    raise ScheduleError(
+                        f'vectorize: {describe(node)} depends on "{loop.axis}", so '
+                        f'the lanes would differ in length; vectorize "{node.axis}", '
+                        "or reorder"
+                    )
+                if node.kind in (LoopKind.PARALLEL, LoopKind.VECTORIZED):
+                    raise ScheduleError(
+                        f'vectorize: loop "{loop.axis}" contains the '
+                        f'{node.kind.value} loop "{node.axis}"; vectorize one loop '
+                        "on each path, inside the parallel one"
+                    )
+            case Alloc(memory=Memory.ARRAY):
+                raise ScheduleError(
+                    f'vectorize: loop "{loop.axis}" declares the array '
+                    f'"{node.tensor.name}" for each lane; only registers can be '
+                    "declared there: inline it, or stage it outside the loop"
+                )
+            case _:
+                pass
+
+
+def check_targets(loop: For, primitive: str) -> None:
+    """Refuse writes that all iterations of *loop* make to the same element."""
+    moving = {loop.axis}
+    for node in walk(loop.body):
+        if isinstance(node, For) and any(is_around(each, node) for each in moving):
+            moving.add(node.axis)
+    private = {node.tensor.name for node in walk(loop.body) if isinstance(node, Alloc)}
+    for node in walk(loop.body):
+        if not isinstance(node, Store | Reduce) or node.tensor in private:
+            continue
+        if _mentions(node.index, moving):
+            continue
+        if isinstance(node, Reduce):
+            raise ScheduleError(
+                f'{primitive}: loop "{loop.axis}" reduces into {_element(node)}, the '
+                f'same element in every iteration; rfactor("{loop.axis}") first, so '
+                "that each iteration has a partial result"
+            )
+        raise ScheduleError(
+            f'{primitive}: every iteration of loop "{loop.axis}" writes '
+            f"{_element(node)}; choose a loop that occurs in its subscripts, or make "
+            f'"{node.tensor}" local to the loop'
+        )
+
+
+def _check_registers(function: Function, loop: For) -> None:
+    """Refuse registers that several threads would write."""
+    private = {node.tensor.name for node in walk(loop) if isinstance(node, Alloc)}
+    for node in walk(loop.body):
+        if isinstance(node, Store | Reduce) and node.tensor not in private:
+            alloc = allocations(function).get(node.tensor)
+            if alloc is not None and alloc.memory is Memory.REGISTER:
+                raise ScheduleError(
+                    f'parallelize: loop "{loop.axis}" writes "{node.tensor}", which is '
+                    "in registers around it, and threads share none; declare it with "
+                    'memory="array"'
+                )
+
+
+def _mentions(index: tuple[Affine, ...], axes: set[str]) -> bool:
+    return any(form.names() & axes for form in index)
+
+
+def _element(node: Stmt) -> str:
+    assert isinstance(node, Store | Reduce)
+    if not node.index:
+        return f'"{node.tensor}"'
+    return f'"{node.tensor}[{", ".join(map(str, node.index))}]"'

@@ -1,0 +1,282 @@
+"""Primitives that change how a reduction associates: rfactor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import ScheduleError
+from ..ir.affine import Affine, affine
+from ..ir.affine import name as name_of
+from ..ir.dtypes import DType
+from ..ir.nodes import (
+    Alloc,
+    Block,
+    Const,
+    For,
+    Function,
+    Load,
+    LoopKind,
+    Memory,
+    Reduce,
+    ReduceOp,
+    Stmt,
+    Store,
+    Tensor,
+)
+from ..ir.walk import rewrite, walk, walk_nest
+from .bounds import Loops, extent_over_dims
+from .boxes import Place, Side, bounding_side
+from .checks import (
+    Path,
+    check_new_name,
+    find_loop,
+    find_tensor,
+    fresh,
+    is_around,
+    memory_named,
+    quoted,
+    taken_names,
+)
+from .regions import Access, accesses, mirror, relevant
+
+_FIXED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
+
+
+def rfactor(
+    function: Function,
+    axis: str,
+    *,
+    name: str | None = None,
+    memory: str | None = None,
+) -> Function:
+    """Give each iteration of the reduction loop *axis* a partial result of its own.
+
+    Before, and after `rfactor("j_i")`:
+
+        for i in range(M):
+            for j_o in range(0, N, 16):
+                for j_i in range(j_o, min(j_o + 16, N)):
+                    C[i] += A[i, j_i]
+
+        for i in range(M):
+            C_part = local f32[16] in registers
+            for j_i_init in range(16):  # vectorized
+                C_part[j_i_init] = 0.0
+            for j_o in range(0, N, 16):
+                for j_i in range(j_o, min(j_o + 16, N)):
+                    C_part[j_i - j_o] += A[i, j_i]
+            for j_i_combine in range(16):  # unrolled
+                C[i] += C_part[j_i_combine]
+
+    The partial results live around the outermost loop that reduces into the same
+    element: loops over other elements outside of it stay there, and those inside give
+    the buffer more dimensions. *axis* may then be vectorized, unrolled or
+    parallelized (with `memory="array"`). *memory* is "register" where the extents are
+    constant, else "array". The sum is associated differently, which the numerics
+    class "bitwise" refuses.
+    """
+    loop = find_loop(function, axis, "rfactor")
+    found = _reduction(function, loop)
+    target = find_tensor(function, found.statement.tensor, "rfactor")
+    root = _root(found, loop)
+    plan = _plan(function, found, loop, root, target)
+    taken = taken_names(function)
+    buffer = name or fresh(f"{target.name}_part", taken)
+    if name is not None:
+        check_new_name(name, taken, "rfactor", "pass another name=")
+    kind = _memory(memory, plan)
+    shape = (*(side.extent for side in plan.sides), plan.lanes)
+    alloc = Alloc(Tensor(buffer, target.dtype, shape), kind)
+    statement = found.statement
+    identity = Const(_identity(statement.op, target.dtype), target.dtype)
+
+    def start(there: tuple[Affine, ...], here: tuple[Affine, ...]) -> Stmt:
+        return Store(buffer, here, identity, None)
+
+    def combine(there: tuple[Affine, ...], here: tuple[Affine, ...]) -> Stmt:
+        part = Load(buffer, here, target.dtype)
+        return Reduce(statement.op, target.name, there, part, None)
+
+    fixed = plan.lanes.is_constant and kind is Memory.REGISTER
+    lanes = any(each.kind is LoopKind.VECTORIZED for each in plan.inner.values())
+    first_kind = LoopKind.VECTORIZED if fixed and not lanes else LoopKind.SERIAL
+    init = _nest(plan, axis, "init", first_kind, start, taken=taken)
+    last_kind = LoopKind.UNROLLED if fixed else LoopKind.SERIAL
+    final = _nest(plan, axis, "combine", last_kind, combine, taken=taken)
+    lane = (name_of(axis) - loop.starts[0]) // loop.step
+    partial = replace(statement, tensor=buffer, index=(*plan.rebased(), lane))
+
+    def rule(each: Stmt) -> Stmt | Block:
+        if each is statement:
+            return partial
+        if isinstance(each, For) and each.axis == root.axis:
+            return Block((alloc, init, each, final))
+        return each
+
+    return rewrite(function, rule)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    statement: Reduce
+    path: Path
+
+    @property
+    def access(self) -> Access:
+        return Access("reduce", self.statement.index, self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The dimensions of the buffer: those of the target that move, then the lanes."""
+
+    index: tuple[Affine, ...]
+    inner: Loops
+    moving: tuple[int, ...]
+    sides: tuple[Side, ...]
+    lanes: Affine
+
+    def rebased(self) -> tuple[Affine, ...]:
+        pairs = zip(self.moving, self.sides, strict=True)
+        return tuple(self.index[position] - side.origin for position, side in pairs)
+
+
+def _reduction(function: Function, loop: For) -> _Found:
+    """Return the one update that every iteration of *loop* makes to one element."""
+    candidates = []
+    for leaf, path in walk_nest(function.body):
+        if isinstance(leaf, Reduce) and loop in path:
+            found = _Found(leaf, path)
+            inside = any(
+                isinstance(node, Alloc) and node.tensor.name == leaf.tensor
+                for node in walk(loop.body)
+            )
+            if not inside and loop.axis not in relevant(found.access):
+                candidates.append(found)
+    if len(candidates) != 1:
+        targets = quoted(dict.fromkeys(c.statement.tensor for c in candidates))
+        shown = f"reduces into {targets}" if candidates else "reduces into no element"
+        remedy = (
+            "fission the reductions apart first"
+            if candidates
+            else "choose a loop whose axis is absent from the updated subscripts"
+        )
+        raise ScheduleError(f'rfactor: loop "{loop.axis}" {shown}; {remedy}')
+    if len(loop.starts) != 1:
+        raise ScheduleError(
+            f'rfactor: loop "{loop.axis}" has several starts, so its iterations have '
+            "no fixed places in a buffer; split it and rfactor the inner loop"
+        )
+    return candidates[0]
+
+
+def _root(found: _Found, loop: For) -> For:
+    """Return the outermost loop below which only this update touches the target."""
+    spatial = relevant(found.access)
+    tensor = found.statement.tensor
+    for node in found.path:
+        if not isinstance(node, For) or node.axis in spatial:
+            continue
+        if len(list(accesses(node.body, tensor))) == 1:
+            return node
+        if node is loop:
+            break
+    raise ScheduleError(
+        f'rfactor: loop "{loop.axis}" also uses "{tensor}" outside of the update, so '
+        "the partial results cannot be combined after it; fission first"
+    )
+
+
+def _plan(
+    function: Function, found: _Found, loop: For, root: For, target: Tensor
+) -> _Plan:
+    position = next(i for i, node in enumerate(found.path) if node is root)
+    around = {n.axis: n for n in found.path[:position] if isinstance(n, For)}
+    below = {n.axis: n for n in found.path[position:] if isinstance(n, For)}
+    place = Place(around, {dim.name: dim for dim in function.dims})
+    inner = {a: each for a, each in relevant(found.access).items() if a in below}
+    if any(
+        is_around(axis, each)
+        for each in inner.values()
+        for axis in below.keys() - inner.keys()
+    ):
+        raise ScheduleError(
+            f'rfactor: the loops over "{target.name}" inside loop "{root.axis}" depend '
+            "on it; reorder them outside first"
+        )
+    index = found.statement.index
+    moving = tuple(
+        position
+        for position, form in enumerate(index)
+        if any(axis in form.names() for axis in inner)
+    )
+    sides = []
+    for dimension in moving:
+        side = bounding_side(
+            [(index[dimension], below)], target.shape[dimension], place
+        )
+        if side is None:
+            raise ScheduleError(
+                f"rfactor: dimension {dimension} of the partial results has no known "
+                f'extent inside loop "{root.axis}"; reorder its loops outside first'
+            )
+        sides.append(side)
+    spans = [stop - loop.starts[0] for stop in loop.stops]
+    everything = {**around, **below}
+    lanes = extent_over_dims(spans, loop.step, everything, place.dims)
+    if lanes is None:
+        raise ScheduleError(
+            f'rfactor: loop "{loop.axis}" has no known extent; split it and rfactor '
+            "the inner loop"
+        )
+    return _Plan(index, inner, moving, tuple(sides), lanes)
+
+
+def _memory(memory: str | None, plan: _Plan) -> Memory:
+    fixed = plan.lanes.is_constant and all(
+        side.extent.is_constant for side in plan.sides
+    )
+    if memory is None:
+        still = all(loop.kind in _FIXED for loop in plan.inner.values())
+        return Memory.REGISTER if fixed and still else Memory.ARRAY
+    kind = memory_named(memory, "rfactor")
+    if kind is Memory.REGISTER and not fixed:
+        raise ScheduleError(
+            "rfactor: registers need constant extents, and the partial results have "
+            "none; split and rfactor the inner loop, or leave memory out"
+        )
+    return kind
+
+
+def _nest(
+    plan: _Plan,
+    axis: str,
+    suffix: str,
+    kind: LoopKind,
+    leaf: Callable[[tuple[Affine, ...], tuple[Affine, ...]], Stmt],
+    *,
+    taken: set[str],
+) -> Stmt:
+    names = {each: fresh(f"{each}_{suffix}", taken) for each in plan.inner}
+    lane = fresh(f"{axis}_{suffix}", taken)
+
+    def over_lanes(values: Mapping[str, Affine]) -> Stmt:
+        def at(forms: Sequence[Affine]) -> tuple[Affine, ...]:
+            return tuple(form.substitute(values) for form in forms)
+
+        made = leaf(at(plan.index), (*at(plan.rebased()), name_of(lane)))
+        return For(lane, (affine(0),), (plan.lanes,), 1, kind, Block((made,)))
+
+    kinds = {each: loop.kind for each, loop in plan.inner.items()}
+    return mirror(plan.inner, names, kinds, over_lanes)
+
+
+def _identity(op: ReduceOp, dtype: DType) -> float | int:
+    if op in (ReduceOp.ADD, ReduceOp.MUL):
+        value = 0 if op is ReduceOp.ADD else 1
+        return float(value) if dtype.kind == "float" else value
+    if dtype.kind == "float":
+        return float("-inf") if op is ReduceOp.MAX else float("inf")
+    limit = 1 << (dtype.bits - 1)
+    return -limit if op is ReduceOp.MAX else limit - 1

@@ -1,0 +1,136 @@
+"""Which part of a tensor the statements of a loop body touch, and nests over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ..ir.affine import Affine, name
+from ..ir.nodes import (
+    Alloc,
+    Block,
+    Expr,
+    For,
+    If,
+    Load,
+    LoopKind,
+    Reduce,
+    Stmt,
+    Store,
+)
+from ..ir.walk import loads, rewrite_block, rewrite_expr
+from .bounds import Loops
+from .checks import Path
+
+Index = tuple[Affine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One read or write of a tensor, with the loops and guards around it."""
+
+    kind: Literal["load", "store", "reduce"]
+    index: Index
+    path: Path
+    load: Load | None = None
+
+    @property
+    def loops(self) -> Loops:
+        """The loops of the path by axis, outermost first."""
+        return {node.axis: node for node in self.path if isinstance(node, For)}
+
+
+def accesses(block: Block, tensor: str, outer: Path = ()) -> Iterator[Access]:
+    """Yield the accesses to *tensor* in *block*, in the order of execution."""
+    for statement in block.statements:
+        match statement:
+            case For() | If():
+                yield from accesses(statement.body, tensor, (*outer, statement))
+            case Store() | Reduce():
+                for load in loads(statement.value):
+                    if load.tensor == tensor:
+                        yield Access("load", load.index, outer, load)
+                if statement.tensor == tensor:
+                    kind: Literal["store", "reduce"] = (
+                        "store" if isinstance(statement, Store) else "reduce"
+                    )
+                    yield Access(kind, statement.index, outer)
+            case Alloc():
+                pass
+
+
+def touches(statement: Stmt, tensor: str) -> bool:
+    """Return whether *statement* reads or writes *tensor*."""
+    return any(accesses(Block((statement,)), tensor))
+
+
+def relevant(access: Access) -> Loops:
+    """Return the loops of the path that the subscripts need, directly or by bounds."""
+    needed = {axis for form in access.index for axis in form.names()}
+    around = access.loops
+    for axis in reversed(around):
+        if axis in needed:
+            loop = around[axis]
+            for form in (*loop.starts, *loop.stops):
+                needed |= form.names()
+    return {axis: loop for axis, loop in around.items() if axis in needed}
+
+
+def signature(access: Access) -> tuple[object, ...]:
+    """Return what decides the set of touched elements, with canonical axis names."""
+    loops = relevant(access)
+    names = {axis: name(f"@{number}") for number, axis in enumerate(loops)}
+
+    def forms(values: Sequence[Affine]) -> Index:
+        return tuple(value.substitute(names) for value in values)
+
+    bounds = tuple(
+        (forms(loop.starts), forms(loop.stops), loop.step) for loop in loops.values()
+    )
+    return forms(access.index), bounds
+
+
+def redirect(
+    block: Block, tensor: str, buffer: str, reindex: Callable[[Index], Index]
+) -> Block:
+    """Return *block* with the accesses to *tensor* going to *buffer*."""
+
+    def leaf(expr: Expr) -> Expr:
+        if isinstance(expr, Load) and expr.tensor == tensor:
+            return replace(expr, tensor=buffer, index=reindex(expr.index))
+        return expr
+
+    def rule(statement: Stmt) -> Stmt:
+        if not isinstance(statement, Store | Reduce):
+            return statement
+        value = rewrite_expr(statement.value, leaf)
+        if statement.tensor == tensor:
+            index = reindex(statement.index)
+            return replace(statement, tensor=buffer, index=index, value=value)
+        return (
+            statement if value is statement.value else replace(statement, value=value)
+        )
+
+    return rewrite_block(block, rule)
+
+
+def mirror(
+    loops: Loops,
+    names: Mapping[str, str],
+    kinds: Mapping[str, LoopKind],
+    leaf: Callable[[Mapping[str, Affine]], Stmt],
+) -> Stmt:
+    """Return a nest like *loops*, renamed, around what *leaf* makes of the renaming."""
+    values = {axis: name(names[axis]) for axis in loops}
+    result = leaf(values)
+    for axis, loop in reversed(loops.items()):
+        result = For(
+            names[axis],
+            tuple(form.substitute(values) for form in loop.starts),
+            tuple(form.substitute(values) for form in loop.stops),
+            loop.step,
+            kinds[axis],
+            Block((result,)),
+        )
+    return result

@@ -1,0 +1,187 @@
+"""Schedules: chainable, immutable records of steps over a function."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from ..errors import ScheduleError
+from ..ir.nodes import Function
+from .trace import Step, step
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The *original* function and the *steps* that rewrite it.
+
+    Each method appends one primitive and returns a new schedule; `function` is the
+    rewritten function. Two schedules are equal if original and steps are.
+    """
+
+    original: Function
+    steps: tuple[Step, ...] = ()
+    function: Function = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Run the steps."""
+        function = self.original
+        for number, each in enumerate(self.steps, 1):
+            function = _applied(each, function, number, len(self.steps))
+        object.__setattr__(self, "function", function)
+
+    def apply(self, next_step: Step) -> Schedule:
+        """Return this schedule with one more step."""
+        number = len(self.steps) + 1
+        result = Schedule(self.original)
+        function = _applied(next_step, self.function, number, number)
+        object.__setattr__(result, "steps", (*self.steps, next_step))
+        object.__setattr__(result, "function", function)
+        return result
+
+    def replay(self, function: Function) -> Schedule:
+        """Return the same steps over another *function*."""
+        return Schedule(function, self.steps)
+
+    def __str__(self) -> str:
+        return "schedule" + "".join(f".{each}" for each in self.steps)
+
+    def to_json(self) -> str:
+        """Return the steps as JSON text, which `from_json` reads back."""
+        steps = [
+            {"primitive": each.primitive, "arguments": dict(each.arguments)}
+            for each in self.steps
+        ]
+        return json.dumps({"function": self.original.name, "steps": steps})
+
+    @staticmethod
+    def from_json(function: Function, text: str) -> Schedule:
+        """Return the schedule that `to_json` wrote, over *function*."""
+        return Schedule(function, tuple(_read_steps(text)))
+
+    # --- primitives, as described in their modules ------------------------------------
+
+    def split(
+        self,
+        axis: str,
+        factor: int,
+        *,
+        names: tuple[str, str] | None = None,
+        tail: str = "guard",
+    ) -> Schedule:
+        """Run *axis* in tiles of *factor* iterations."""
+        return self._then("split", axis=axis, factor=factor, names=names, tail=tail)
+
+    def tile(
+        self, axes: Sequence[str], factors: Sequence[int], *, tail: str = "guard"
+    ) -> Schedule:
+        """Split each of *axes* and run all tile loops outside all inner loops."""
+        return self._then("tile", axes=tuple(axes), factors=tuple(factors), tail=tail)
+
+    def reorder(self, *axes: str) -> Schedule:
+        """Nest the loops of *axes* in the given order, outermost first."""
+        return self._then("reorder", axes=axes)
+
+    def fuse(self, outer: str, inner: str) -> Schedule:
+        """Run the loops *outer* and *inner* with one counter."""
+        return self._then("fuse", outer=outer, inner=inner)
+
+    def fission(self, axis: str, *, after: str | int) -> Schedule:
+        """Distribute the loop of *axis* over its body, in two loops."""
+        return self._then("fission", axis=axis, after=after)
+
+    def unroll(self, axis: str) -> Schedule:
+        """Write out the iterations of *axis* one by one."""
+        return self._then("unroll", axis=axis)
+
+    def vectorize(self, axis: str) -> Schedule:
+        """Run the iterations of *axis* as the lanes of vectors."""
+        return self._then("vectorize", axis=axis)
+
+    def parallelize(self, axis: str) -> Schedule:
+        """Share out the iterations of *axis* among the cores."""
+        return self._then("parallelize", axis=axis)
+
+    def cache_read(
+        self,
+        tensor: str,
+        axis: str | None,
+        *,
+        layout: Sequence[str] | None = None,
+        name: str | None = None,
+        memory: str = "array",
+    ) -> Schedule:
+        """Copy what the body of *axis* reads of *tensor* into a buffer."""
+        return self._then(
+            "cache_read",
+            tensor=tensor,
+            axis=axis,
+            layout=None if layout is None else tuple(layout),
+            name=name,
+            memory=memory,
+        )
+
+    def cache_write(
+        self,
+        tensor: str,
+        axis: str | None,
+        *,
+        memory: str = "register",
+        layout: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> Schedule:
+        """Let the body of *axis* work on a buffer in place of *tensor*."""
+        return self._then(
+            "cache_write",
+            tensor=tensor,
+            axis=axis,
+            memory=memory,
+            layout=None if layout is None else tuple(layout),
+            name=name,
+        )
+
+    def compute_at(self, producer: str, axis: str) -> Schedule:
+        """Compute what the body of *axis* needs of *producer* there."""
+        return self._then("compute_at", producer=producer, axis=axis)
+
+    def inline(self, tensor: str) -> Schedule:
+        """Put the value of a local tensor where it is read, and drop the tensor."""
+        return self._then("inline", tensor=tensor)
+
+    def rfactor(
+        self, axis: str, *, name: str | None = None, memory: str | None = None
+    ) -> Schedule:
+        """Give each iteration of *axis* a partial result, combined afterwards."""
+        return self._then("rfactor", axis=axis, name=name, memory=memory)
+
+    def _then(self, primitive: str, **arguments: object) -> Schedule:
+        return self.apply(step(primitive, arguments))
+
+
+def _applied(each: Step, function: Function, number: int, total: int) -> Function:
+    try:
+        return each.apply(function)
+    except ScheduleError as error:
+        where = f"step {number} of {total}" if total > 1 else "step 1"
+        raise ScheduleError(f"{error}\n  in {where}: {each}") from error
+
+
+def _read_steps(text: str) -> Iterable[Step]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ScheduleError(f"this is not the JSON of a schedule: {error}") from error
+    if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
+        raise ScheduleError(
+            'this is not the JSON of a schedule: it needs an object with "steps"'
+        )
+    for number, each in enumerate(cast(list[object], data["steps"]), 1):
+        match each:
+            case {"primitive": str(primitive), "arguments": dict(arguments)}:
+                yield step(primitive, arguments)
+            case _:
+                raise ScheduleError(
+                    f'step {number} is {each!r}; a step is an object with "primitive" '
+                    'and "arguments"'
+                )

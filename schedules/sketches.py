@@ -1,0 +1,107 @@
+"""Search spaces derived from the structure of a function.
+
+A `Sketch` covers each top-level loop with a part that knows how to schedule it: a
+register-tiled `Contraction` where a nest accumulates over an axis with reuse, a plain
+`LoopNest` elsewhere. A point of the space is a config, and a config builds a `Schedule`
+from public primitives only, so what a search finds can be printed, edited, replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..analysis.access import perfect_nest, subscript_names
+from ..ir.nodes import For, Function, Reduce, Store
+from ..ir.numerics import Numerics
+from ..target import Target
+from .contraction import Contraction, find_contraction
+from .nests import LoopNest
+from .params import Choice, Config, Param, Part
+from .schedule import Schedule
+
+__all__ = ["Choice", "Config", "Param", "Sketch", "sketch"]
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The decisions about a function, and the way from decisions to a schedule."""
+
+    function: Function
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def params(self) -> tuple[Param, ...]:
+        """The decisions of every part, in program order."""
+        return tuple(param for part in self.parts for param in part.params)
+
+    def default(self) -> dict[str, Choice]:
+        """Return the config that needs no search."""
+        return {param.name: param.default for param in self.params}
+
+    def build(self, config: Config) -> Schedule:
+        """Return the schedule of *config*; raise `ScheduleError` if infeasible."""
+        schedule = Schedule(self.function)
+        for part in self.parts:
+            schedule = part.apply(schedule, config)
+        return schedule
+
+
+def sketch(function: Function, target: Target, numerics: Numerics) -> Sketch:
+    """Return the sketch of *function* for *target*.
+
+    Contractions keep the order of each element's updates, so they serve every numerics
+    class; sums along vector lanes need `reassoc`.
+    """
+    inits = _initialisers(function)
+    tiled: set[str] = set()
+    parts: list[Part] = []
+    for statement in function.body.statements:
+        if not isinstance(statement, For):
+            continue
+        part = _contraction(statement, inits, target)
+        if part is not None:
+            parts.append(part)
+            if part.init is not None:
+                tiled.add(part.init)
+    plain = [
+        LoopNest(statement, target, numerics != "bitwise")
+        for statement in function.body.statements
+        if isinstance(statement, For)
+        and _contraction(statement, inits, target) is None
+        and _label(statement) not in tiled
+    ]
+    return Sketch(function, (*parts, *plain))
+
+
+def _contraction(
+    loop: For, inits: Mapping[str, str], target: Target
+) -> Contraction | None:
+    nest = perfect_nest(loop)
+    if (
+        nest is None
+        or not isinstance(nest.statement, Reduce)
+        or not nest.reduction
+        or not nest.is_rectangular
+    ):
+        return None
+    return find_contraction(nest, inits, target)
+
+
+def _label(loop: For) -> str | None:
+    nest = perfect_nest(loop)
+    return nest and nest.statement.instance and nest.statement.instance.label
+
+
+def _initialisers(function: Function) -> dict[str, str]:
+    """Return, by tensor, the label of the nest that stores it once right before use."""
+    found: dict[str, str] = {}
+    for statement in function.body.statements:
+        nest = perfect_nest(statement) if isinstance(statement, For) else None
+        if nest is None or nest.statement.instance is None:
+            continue
+        leaf = nest.statement
+        if isinstance(leaf, Store) and set(nest.axes) == set(subscript_names(leaf)):
+            found[leaf.tensor] = leaf.instance.label
+    return found

@@ -1,0 +1,241 @@
+"""The plan of a staging buffer: shape, subscripts, and the nest that fills it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import ScheduleError
+from ..ir.affine import Affine, name
+from ..ir.nodes import Block, For, If, LoopKind, Stmt, Tensor
+from .bounds import Loops, extent_over_dims
+from .boxes import Index, Place, Side, bounding_side, box_nest
+from .checks import describe, is_around, quoted
+from .regions import Access, mirror, relevant, signature
+
+Copy = Callable[[Index, Index], Stmt]
+"""Makes the copying statement from the tensor's and the buffer's subscripts."""
+
+Namer = Callable[[str], str]
+"""Gives the axis of a copy nest its name, from the axis that it mirrors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where the elements of a tensor go in a buffer.
+
+    *subscripts* maps each subscript tuple of the region to that of the buffer.
+    """
+
+    shape: Index
+    subscripts: Mapping[Index, Index]
+    nest: Callable[[Copy, Namer], Stmt]
+
+
+def have_one_form(found: Sequence[Access]) -> bool:
+    """Return whether all accesses run over the same elements in the same way."""
+    return len({signature(access) for access in found}) == 1
+
+
+def plan_box(
+    found: Sequence[Access],
+    tensor: Tensor,
+    place: Place,
+    *,
+    primitive: str,
+    keep_kinds: bool,
+) -> Plan:
+    """Plan a buffer with the tensor's dimensions, for the box around all accesses."""
+    sides = _sides(found, tensor, place, primitive)
+    kinds, bases = [], []
+    for dimension in range(len(sides)):
+        axes = [_only_axis(access, dimension) for access in found]
+        loops = [loop for loop in axes if loop is not None]
+        bases.append(loops[0].axis if loops else f"d{dimension}")
+        same = (
+            keep_kinds
+            and len(loops) == len(axes)
+            and len({loop.kind for loop in loops}) == 1
+        )
+        kinds.append(loops[0].kind if same else LoopKind.SERIAL)
+
+    def nest(copy: Copy, namer: Namer) -> Stmt:
+        names = [namer(base) for base in bases]
+        return box_nest(
+            sides, names, kinds, lambda index: copy(index, _rebased(index, sides))
+        )
+
+    return Plan(tuple(side.extent for side in sides), _all_rebased(found, sides), nest)
+
+
+def plan_mirror(
+    found: Sequence[Access], tensor: Tensor, place: Place, primitive: str
+) -> Plan:
+    """Plan a buffer with the tensor's dimensions, filled by the loops of the accesses.
+
+    The accesses must have one form.
+    """
+    sides = _sides(found, tensor, place, primitive)
+    first = found[0]
+    loops = relevant(first)
+    kinds = {axis: loop.kind for axis, loop in loops.items()}
+
+    def nest(copy: Copy, namer: Namer) -> Stmt:
+        names = {axis: namer(axis) for axis in loops}
+
+        def leaf(values: Mapping[str, Affine]) -> Stmt:
+            index = tuple(form.substitute(values) for form in first.index)
+            return copy(index, _rebased(index, sides))
+
+        return mirror(loops, names, kinds, leaf)
+
+    return Plan(tuple(side.extent for side in sides), _all_rebased(found, sides), nest)
+
+
+def plan_layout(
+    found: Sequence[Access],
+    tensor: Tensor,
+    place: Place,
+    layout: Sequence[str],
+    *,
+    primitive: str,
+    keep_kinds: bool,
+) -> Plan:
+    """Plan a buffer with one dimension for each axis of *layout*."""
+    _check_one_form(found, tensor, primitive)
+    first = found[0]
+    loops = relevant(first)
+    _check_layout(layout, loops, tensor, primitive)
+    around = {**place.around, **loops}
+    shape, coordinates = [], []
+    for axis in layout:
+        loop = loops[axis]
+        spans = [stop - start for start in loop.starts for stop in loop.stops]
+        extent = extent_over_dims(spans, loop.step, around, place.dims)
+        if extent is None or len(loop.starts) != 1:
+            raise ScheduleError(
+                f"{primitive}: {describe(loop)} has no start and extent of its own for "
+                f'a dimension of the buffer; split "{axis}" first'
+            )
+        shape.append(extent)
+        coordinates.append((name(axis) - loop.starts[0]) // loop.step)
+    nested = _nesting(layout, loops)
+    kinds = {
+        axis: loop.kind if keep_kinds else LoopKind.SERIAL
+        for axis, loop in nested.items()
+    }
+    guards = _shared_guards(found)
+
+    def at(index: Index, values: Mapping[str, Affine]) -> Index:
+        return tuple(form.substitute(values) for form in index)
+
+    def nest(copy: Copy, namer: Namer) -> Stmt:
+        names = {axis: namer(axis) for axis in layout}
+
+        def leaf(values: Mapping[str, Affine]) -> Stmt:
+            made = copy(at(first.index, values), at(tuple(coordinates), values))
+            conditions = at(guards, values)
+            return If(conditions, Block((made,))) if conditions else made
+
+        return mirror(nested, names, kinds, leaf)
+
+    subscripts = {}
+    for access in found:
+        pairs = zip(loops, relevant(access), strict=True)
+        values = {mine: name(theirs) for mine, theirs in pairs}
+        subscripts[access.index] = at(tuple(coordinates), values)
+    return Plan(tuple(shape), subscripts, nest)
+
+
+def _sides(
+    found: Sequence[Access], tensor: Tensor, place: Place, primitive: str
+) -> list[Side]:
+    sides = []
+    for dimension, size in enumerate(tensor.shape):
+        forms = [(access.index[dimension], access.loops) for access in found]
+        side = bounding_side(forms, size, place)
+        if side is None:
+            shown = quoted(str(form) for form, _ in forms)
+            raise ScheduleError(
+                f"{primitive}: the part of dimension {dimension} of "
+                f'"{tensor.name}" that the body touches has no known extent: its '
+                f"subscripts there are {shown}; split the loops below, or stage at "
+                "another loop"
+            )
+        sides.append(side)
+    return sides
+
+
+def _rebased(index: Index, sides: Sequence[Side]) -> Index:
+    return tuple(form - side.origin for form, side in zip(index, sides, strict=True))
+
+
+def _all_rebased(found: Sequence[Access], sides: Sequence[Side]) -> dict[Index, Index]:
+    return {access.index: _rebased(access.index, sides) for access in found}
+
+
+def _only_axis(access: Access, dimension: int) -> For | None:
+    names = access.index[dimension].names()
+    loops = [loop for axis, loop in access.loops.items() if axis in names]
+    return loops[0] if len(loops) == 1 else None
+
+
+def _check_one_form(found: Sequence[Access], tensor: Tensor, primitive: str) -> None:
+    if have_one_form(found):
+        return
+    first = signature(found[0])
+    other = next(access for access in found if signature(access) != first)
+    shown = [", ".join(map(str, access.index)) for access in (found[0], other)]
+    raise ScheduleError(
+        f'{primitive}: "{tensor.name}" is used as {tensor.name}[{shown[0]}] and as '
+        f"{tensor.name}[{shown[1]}] over different ranges, and a layout fits one form; "
+        "leave layout out to stage the box around them"
+    )
+
+
+def _check_layout(
+    layout: Sequence[str], loops: Loops, tensor: Tensor, primitive: str
+) -> None:
+    if sorted(layout) == sorted(loops):
+        return
+    given, needed = quoted(layout), quoted(loops)
+    raise ScheduleError(
+        f"{primitive}: layout=({given}), but the subscripts of "
+        f'"{tensor.name}" below need exactly the axes {needed}, in any order'
+    )
+
+
+def _nesting(layout: Sequence[str], loops: Loops) -> Loops:
+    """Order the loops as in *layout*, except that bounds come after what they use."""
+    waiting = list(layout)
+    result: Loops = {}
+    while waiting:
+        axis = next(
+            axis
+            for axis in waiting
+            if not any(is_around(other, loops[axis]) for other in waiting)
+        )
+        waiting.remove(axis)
+        result[axis] = loops[axis]
+    return result
+
+
+def _shared_guards(found: Sequence[Access]) -> Index:
+    """Return the guards around every access, in the axes of the first one."""
+    loops = relevant(found[0])
+    shared: list[Affine] | None = None
+    for access in found:
+        pairs = zip(relevant(access), loops, strict=True)
+        values = {theirs: name(mine) for theirs, mine in pairs}
+        others = access.loops.keys() - values.keys()
+        guards = [
+            form.substitute(values)
+            for node in access.path
+            if isinstance(node, If)
+            for form in node.conditions
+            if not form.names() & others
+        ]
+        shared = [form for form in shared if form in guards] if shared else guards
+        if not shared:
+            return ()
+    return tuple(shared or ())

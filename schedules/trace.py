@@ -1,0 +1,129 @@
+"""Steps: the record of one primitive with its arguments, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from inspect import Parameter, Signature, signature
+from types import MappingProxyType
+
+from ..errors import ScheduleError
+from ..ir.nodes import Function
+from .checks import quoted
+from .loops import fission, fuse, reorder, split, tile
+from .memory import cache_read, cache_write
+from .parallel import parallelize, unroll, vectorize
+from .reduction import rfactor
+from .stages import compute_at, inline
+
+Value = str | int | None | tuple["Value", ...]
+"""What JSON can hold and a hash can cover."""
+
+PRIMITIVES: Mapping[str, Callable[..., Function]] = MappingProxyType(
+    {
+        primitive.__name__: primitive
+        for primitive in (
+            split,
+            tile,
+            reorder,
+            fuse,
+            fission,
+            unroll,
+            vectorize,
+            parallelize,
+            cache_read,
+            cache_write,
+            compute_at,
+            inline,
+            rfactor,
+        )
+    }
+)
+
+_SIGNATURES: Mapping[str, Signature] = MappingProxyType(
+    {
+        name: Signature(list(signature(primitive).parameters.values())[1:])
+        for name, primitive in PRIMITIVES.items()
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One primitive and its arguments by name; defaults are left out."""
+
+    primitive: str
+    arguments: tuple[tuple[str, Value], ...]
+
+    def apply(self, function: Function) -> Function:
+        """Return *function* rewritten by this step."""
+        positional, named = self._call()
+        return PRIMITIVES[self.primitive](function, *positional, **named)
+
+    def __str__(self) -> str:
+        positional, named = self._call()
+        parts = [_text(value) for value in positional]
+        parts += [f"{name}={_text(value)}" for name, value in named.items()]
+        return f"{self.primitive}({', '.join(parts)})"
+
+    def _call(self) -> tuple[list[Value], dict[str, Value]]:
+        given = dict(self.arguments)
+        positional: list[Value] = []
+        named: dict[str, Value] = {}
+        for name, parameter in _SIGNATURES[self.primitive].parameters.items():
+            if name not in given:
+                continue
+            value = given[name]
+            if parameter.kind is Parameter.VAR_POSITIONAL:
+                assert isinstance(value, tuple)
+                positional.extend(value)
+            elif parameter.kind is Parameter.KEYWORD_ONLY:
+                named[name] = value
+            else:
+                positional.append(value)
+        return positional, named
+
+
+def step(primitive: str, arguments: Mapping[str, object]) -> Step:
+    """Return the step of that primitive, or refuse unknown names and values."""
+    if primitive not in PRIMITIVES:
+        raise ScheduleError(
+            f'no primitive "{primitive}"; the primitives are {quoted(PRIMITIVES)}'
+        )
+    parameters = _SIGNATURES[primitive].parameters
+    for name in arguments:
+        if name not in parameters:
+            raise ScheduleError(
+                f'{primitive} has no argument "{name}"; '
+                f"its arguments are {quoted(parameters)}"
+            )
+    kept: list[tuple[str, Value]] = []
+    for name, parameter in parameters.items():
+        if name not in arguments:
+            if parameter.default is Parameter.empty:
+                raise ScheduleError(f'{primitive} needs the argument "{name}"')
+            continue
+        value = _value(primitive, name, arguments[name])
+        if parameter.default is Parameter.empty or value != parameter.default:
+            kept.append((name, value))
+    return Step(primitive, tuple(kept))
+
+
+def _value(primitive: str, name: str, value: object) -> Value:
+    if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(_value(primitive, name, item) for item in value)
+    raise ScheduleError(
+        f"{primitive}: {name}={value!r}; "
+        "arguments are strings, integers and tuples of those"
+    )
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, tuple):
+        inner = ", ".join(_text(item) for item in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    return repr(value)

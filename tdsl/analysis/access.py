@@ -1,0 +1,120 @@
+"""What the loops of a nest mean to the tensors in it: reuse, contiguity, roles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir.nodes import Block, For, Function, If, Load, Reduce, Store
+from ..ir.walk import loads, walk_nest
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Loops around one leaf statement with nothing else in between, outermost first."""
+
+    loops: tuple[For, ...]
+    statement: Store | Reduce
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axis names, outermost first."""
+        return tuple(loop.axis for loop in self.loops)
+
+    @property
+    def spatial(self) -> tuple[str, ...]:
+        """The axes that the target's subscripts depend on."""
+        used = subscript_names(self.statement)
+        return tuple(axis for axis in self.axes if axis in used)
+
+    @property
+    def reduction(self) -> tuple[str, ...]:
+        """The axes that the target's subscripts do not depend on."""
+        used = subscript_names(self.statement)
+        return tuple(axis for axis in self.axes if axis not in used)
+
+    @property
+    def is_rectangular(self) -> bool:
+        """Whether no bound depends on another axis of the nest."""
+        axes = set(self.axes)
+        forms = (f for loop in self.loops for f in (*loop.starts, *loop.stops))
+        return all(axes.isdisjoint(form.names()) for form in forms)
+
+
+def constant_extent(loop: For) -> int | None:
+    """Return the number of iterations of *loop* where it is a known constant."""
+    if len(loop.starts) != 1 or len(loop.stops) != 1:
+        return None
+    length = loop.stops[0] - loop.starts[0]
+    return max(0, -(-length.constant // loop.step)) if length.is_constant else None
+
+
+def subscript_names(access: Store | Reduce | Load) -> frozenset[str]:
+    """Return the axes and dims in the subscripts of *access*."""
+    return frozenset(name for form in access.index for name in form.names())
+
+
+def perfect_nest(loop: For) -> Nest | None:
+    """Return the nest under *loop* if each body is one statement, else None."""
+    chain = [loop]
+    while True:
+        body = chain[-1].body.statements
+        if len(body) != 1:
+            return None
+        (inner,) = body
+        if isinstance(inner, Store | Reduce):
+            return Nest(tuple(chain), inner)
+        if not isinstance(inner, For):
+            return None
+        chain.append(inner)
+
+
+def is_contiguous(access: Store | Reduce | Load, axis: str) -> bool:
+    """Whether a step of *axis* moves *access* to the next element in memory."""
+    if not access.index or axis not in subscript_names(access):
+        return False
+    last = access.index[-1]
+    others = (name for form in access.index[:-1] for name in form.names())
+    return last.coefficient(axis) == 1 and axis not in others
+
+
+def is_invariant(access: Store | Reduce | Load, axis: str) -> bool:
+    """Whether *access* touches the same element at every step of *axis*."""
+    return axis not in subscript_names(access)
+
+
+def innermost_loops(block: Block, outer: tuple[For, ...] = ()) -> list[tuple[For, ...]]:
+    """Return each loop that contains no loop, with the loops around it, outermost first."""
+    found: list[tuple[For, ...]] = []
+    for statement in block.statements:
+        if isinstance(statement, If):
+            found += innermost_loops(statement.body, outer)
+        if isinstance(statement, For):
+            inner = innermost_loops(statement.body, (*outer, statement))
+            found += inner or [(*outer, statement)]
+    return found
+
+
+def leaves(block: Block) -> list[Store | Reduce]:
+    """Return the stores and updates of *block* in program order."""
+    found = (leaf for leaf, _ in walk_nest(block))
+    return [leaf for leaf in found if isinstance(leaf, Store | Reduce)]
+
+
+def statement_loads(statement: Store | Reduce) -> tuple[Load, ...]:
+    """Return the loads in the value of *statement*, in evaluation order."""
+    return tuple(loads(statement.value))
+
+
+def contractions(function: Function) -> list[Nest]:
+    """Return the top-level perfect, rectangular nests that accumulate over an axis."""
+    nests = (
+        perfect_nest(loop) for loop in function.body.statements if isinstance(loop, For)
+    )
+    return [
+        nest
+        for nest in nests
+        if nest is not None
+        and isinstance(nest.statement, Reduce)
+        and nest.reduction
+        and nest.is_rectangular
+    ]

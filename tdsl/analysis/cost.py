@@ -1,0 +1,136 @@
+"""How much work a function is: arithmetic operations, and bytes that must move.
+
+Counts are exact for given dims, whatever the bounds (triangular, tiled): iterations of a
+loop whose body costs the same each time are multiplied, others are added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from ..ir.nodes import (
+    Alloc,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Load,
+    Reduce,
+    Role,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+)
+
+_FREE = {"lt", "le", "gt", "ge", "eq", "ne", "and", "or"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """*flops* counts operations on numbers; *traffic* each array once, in bytes."""
+
+    flops: int
+    traffic: int
+
+    @property
+    def intensity(self) -> float:
+        """Operations per byte: below the machine's balance, memory is the limit."""
+        return self.flops / max(self.traffic, 1)
+
+
+def cost(function: Function, dims: Mapping[str, int]) -> Cost:
+    """Return the work of *function* for concrete *dims*.
+
+    An addition, a multiplication, a maximum and a call of `exp` count as one operation
+    each; comparisons, casts and subscripts as none. An array that is read and written
+    moves twice.
+    """
+    return Cost(_block(function.body, dict(dims)), traffic(function, dims))
+
+
+def traffic(function: Function, dims: Mapping[str, int]) -> int:
+    """Return the bytes of the parameters: reads once, writes once."""
+    total = 0
+    for param in function.params:
+        size = param.tensor.dtype.bytes
+        for extent in param.tensor.shape:
+            size *= max(0, extent.evaluate(dims))
+        total += size * (2 if param.role is Role.INOUT else 1)
+    return total
+
+
+def _block(block: Block, values: dict[str, int]) -> int:
+    return sum(_statement(statement, values) for statement in block.statements)
+
+
+def _statement(statement: Stmt, values: dict[str, int]) -> int:
+    match statement:
+        case Alloc():
+            return 0
+        case Store():
+            return operations(statement.value)
+        case Reduce():
+            return operations(statement.value) + 1
+        case If():
+            holds = all(form.evaluate(values) >= 0 for form in statement.conditions)
+            return _block(statement.body, values) if holds else 0
+        case For():
+            return _loop(statement, values)
+        case _:
+            assert_never(statement)
+
+
+def _loop(loop: For, values: dict[str, int]) -> int:
+    start = max(form.evaluate(values) for form in loop.starts)
+    stop = min(form.evaluate(values) for form in loop.stops)
+    iterations = range(start, stop, loop.step)
+    if not iterations:
+        return 0
+    if loop.axis not in _steering(loop.body):
+        return len(iterations) * _block(loop.body, {**values, loop.axis: start})
+    return sum(_block(loop.body, {**values, loop.axis: at}) for at in iterations)
+
+
+def _steering(block: Block) -> frozenset[str]:
+    """Return the names that bounds and guards inside *block* depend on."""
+    names: set[str] = set()
+    for statement in block.statements:
+        if isinstance(statement, For):
+            for form in (*statement.starts, *statement.stops):
+                names |= form.names()
+        if isinstance(statement, If):
+            for form in statement.conditions:
+                names |= form.names()
+        if isinstance(statement, For | If):
+            names |= _steering(statement.body)
+    return frozenset(names)
+
+
+def operations(expr: Expr) -> int:
+    """Return the operations on numbers that evaluating *expr* takes."""
+    match expr:
+        case Const() | Index() | Load():
+            return 0
+        case Cast():
+            return operations(expr.operand)
+        case Call():
+            return operations(expr.operand) + 1
+        case Unary():
+            return operations(expr.operand) + (1 if expr.op == "neg" else 0)
+        case Binary():
+            both = operations(expr.left) + operations(expr.right)
+            return both + (0 if expr.op in _FREE else 1)
+        case Select():
+            parts = (expr.condition, expr.then, expr.otherwise)
+            return sum(operations(part) for part in parts)
+        case _:
+            assert_never(expr)

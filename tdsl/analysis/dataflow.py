@@ -1,0 +1,220 @@
+"""Same dataflow: every read sees what it sees in the original.
+
+Staging copies (statements without an instance that move an element) are seen through,
+so packing, register tiles and double buffers compare like direct reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..ir.affine import Affine
+from ..ir.nodes import Block, Reduce
+from ..ir.printer import print_block
+from .certificate import Check, Concrete, element_text
+from .flow import last_writers
+from .instances import instance_map
+from .matching import Iteration, Matcher, MismatchError
+from .model import Model, Occurrence, entry_values
+from .original import Original, all_reads
+from .sets import (
+    Map,
+    System,
+    UnionMap,
+    UnsupportedError,
+    domain_name,
+    fixed,
+    pieces,
+    range_name,
+    renamed,
+    renamed_range,
+    sample,
+    sample_pair,
+    union,
+)
+
+NAME = "same dataflow"
+_DOUBLINGS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Dataflow:
+    """The dataflow of a scheduled function, seen through its staging copies.
+
+    *flow* leads from reads ("occurrence rN", "occurrence acc", "out tensor") to
+    occurrences and entry values, *actual* on to original iterations; *expected* is
+    what *actual* has to be.
+    """
+
+    model: Model
+    maps: dict[str, Map]
+    flow: UnionMap
+    actual: UnionMap
+    expected: UnionMap
+
+    @property
+    def in_order(self) -> bool:
+        """Whether every read, of reductions too, sees what it sees originally."""
+        return bool(self.actual.is_equal(self.expected))
+
+
+def trace_dataflow(
+    original: Original, model: Model, maps: dict[str, Map]
+) -> Dataflow | Check:
+    """Compute both sides of the comparison, or say why expressions do not match."""
+    expected = [*pieces(original.final)]
+    for occurrence in model.occurrences:
+        if occurrence.name not in maps:
+            continue
+        try:
+            paired = _paired_reads(original, model, occurrence, maps)
+        except MismatchError as error:
+            return Check(NAME, "refuted", f"{_text(occurrence)} {error}")
+        expected += pieces(union(paired, model.params).apply_range(original.flow))
+    flow = _resolved_flow(model, maps)
+    wanted = union(expected, model.params)
+    actual = to_original(flow, maps, model.params)
+    if not original.copies.is_empty():
+        wanted = see_through(wanted, original.copies)
+        actual = see_through(actual, original.copies)
+    return Dataflow(model, maps, flow, actual, wanted)
+
+
+def to_original(
+    flow: UnionMap, maps: dict[str, Map], params: tuple[str, ...]
+) -> UnionMap:
+    """Name the occurrences that *flow* leads to after original iterations."""
+    found: list[Map] = []
+    for relation in pieces(flow):
+        source = range_name(relation)
+        if source.startswith("in "):
+            found.append(relation)
+        elif source in maps:
+            found.append(relation.apply_range(maps[source]))
+    return union(found, params)
+
+
+def see_through(flow: UnionMap, copies: UnionMap) -> UnionMap:
+    """Follow copies until none is left in the range of *flow*."""
+    through = copies.domain()
+    for _ in range(_DOUBLINGS):
+        if copies.intersect_range(through).is_empty():
+            break
+        more = copies.intersect_range(through).apply_range(copies)
+        copies = copies.subtract_range(through).union(more)
+    else:
+        raise UnsupportedError("a chain of copies has no bound")
+    waiting = flow.intersect_range(through)
+    if waiting.is_empty():
+        return flow
+    return flow.subtract_range(through).union(waiting.apply_range(copies))
+
+
+def _paired_reads(
+    original: Original, model: Model, occurrence: Occurrence, maps: dict[str, Map]
+) -> Iterator[Map]:
+    instance = occurrence.statement.instance
+    assert instance is not None
+    statement = original.statements[instance.label]
+    where = Iteration(instance.label, instance.coordinates)
+    axes = dict(zip(statement.axes, instance.coordinates, strict=True))
+    matcher = Matcher(original.producer)
+    matcher.match(occurrence.statement.value, statement.statement.value, where, axes)
+    for form, wanted in matcher.equal_forms:
+        if not _always_equal(model, occurrence, form, wanted):
+            raise MismatchError(f"has the number {form} where the kernel has {wanted}")
+    reads = [
+        (f"r{p.load}", p.original, f"{p.original.label} r{p.read}")
+        for p in matcher.pairings
+    ]
+    if isinstance(occurrence.statement, Reduce):
+        reads.append(("acc", where, f"{instance.label} acc"))
+    for read, iteration, wanted in reads:
+        relation = maps[occurrence.name]
+        if iteration != where:
+            relation = instance_map(original, model, occurrence, iteration)
+        yield renamed_range(renamed(relation, f"{occurrence.name} {read}"), wanted)
+
+
+def _always_equal(
+    model: Model, occurrence: Occurrence, form: Affine, other: Affine
+) -> bool:
+    difference = model.in_counters(form - other)
+    for sign in (1, -1):
+        system = System(model.params, occurrence.axes)
+        system.nonnegative(difference * sign - 1)
+        unequal = system.to_set(occurrence.name).intersect(occurrence.domain)
+        if not unequal.is_empty():
+            return False
+    return True
+
+
+def _resolved_flow(model: Model, maps: dict[str, Map]) -> UnionMap:
+    staging = {
+        f"{o.name} r0": o.name
+        for o in model.occurrences
+        if o.name not in maps and model.is_copy(o)
+    }
+    flow: list[Map] = []
+    copies: list[Map] = []
+    for label, reader in all_reads(model):
+        sources = last_writers(model, reader, model.writers_of(reader))
+        found = list(sources.writers)
+        if not sources.unwritten.is_empty():
+            entry = entry_values(model, reader, sources.unwritten)
+            found += [entry] if entry is not None else []
+        if label in staging:
+            copies += found
+        else:
+            flow += [renamed(relation, label) for relation in found]
+    return see_through(union(flow, model.params), union(copies, model.params))
+
+
+def refute_dataflow(
+    original: Original, flow: Dataflow, expected: UnionMap, actual: UnionMap
+) -> Check:
+    """Return the refutation that a read which must see *expected* sees *actual*."""
+    relation = pieces(expected.subtract(actual))[0]
+    params, counters, wanted = sample_pair(relation)
+    reader = domain_name(relation)
+    should = _source_text(original, params, range_name(relation), wanted)
+    seen = "an element that nothing has written"
+    point = fixed(relation.domain(), params, counters)
+    for other in pieces(actual.intersect_domain(point)):
+        seen = _source_text(original, params, range_name(other), sample(other.range())[1])
+    where, element = _reader_text(flow.model, params, reader, counters)
+    witness = Concrete(flow.model, params).witness(
+        (where, f"must see {should}", f"sees {seen}"), element
+    )
+    return Check(NAME, "refuted", f"a read of {element} sees another value", witness)
+
+
+def _source_text(
+    original: Original, params: dict[str, int], source: str, values: list[int]
+) -> str:
+    tensor = source.rpartition("in ")[2]
+    if source not in original.statements:
+        return f"{element_text(tensor, values)} as it was at entry"
+    concrete = Concrete(original.model, params)
+    return concrete.iteration(original.statements[source], values)
+
+
+def _reader_text(
+    model: Model, params: dict[str, int], reader: str, counters: list[int]
+) -> tuple[str, str]:
+    """Return the reading iteration and the element that it reads."""
+    owner, _, read = reader.partition(" ")
+    if owner == "out":
+        element = element_text(read, counters)
+        return f"the caller reads {element} afterwards", element
+    occurrence = next(o for o in model.occurrences if o.name == owner)
+    access = occurrence.write if read == "acc" else occurrence.reads[int(read[1:])]
+    concrete = Concrete(model, params)
+    element = concrete.element(access.tensor, access.index, occurrence, counters)
+    return concrete.iteration(occurrence, counters), element
+
+
+def _text(occurrence: Occurrence) -> str:
+    statement = occurrence.statement
+    return print_block(Block((statement,))).strip().partition("  #")[0]

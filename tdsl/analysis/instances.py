@@ -1,0 +1,134 @@
+"""Exactly once: scheduled statements stand for original ones, one to one."""
+
+from __future__ import annotations
+
+from ..ir.nodes import Instance, Reduce
+from .certificate import Check, Concrete
+from .matching import Iteration
+from .model import Model, Occurrence
+from .original import Original, coordinate_counters
+from .sets import Map, System, not_identity, sample, sample_pair
+
+NAME = "exactly once"
+
+
+def instance_map(
+    original: Original, model: Model, occurrence: Occurrence, where: Iteration
+) -> Map:
+    """Return the map from iterations of *occurrence* to those that *where* names."""
+    statement = original.statements[where.label]
+    columns = {axis: f"@{axis}" for axis in statement.axes}
+    system = System(model.params, occurrence.axes, list(columns.values()))
+    counters = coordinate_counters(original.model, statement, columns)
+    for form, counter in zip(where.coordinates, counters, strict=True):
+        system.zero(model.in_counters(form) - counter)
+    relation = system.to_map(occurrence.name, where.label)
+    return relation.intersect_domain(occurrence.domain)
+
+
+def instance_maps(original: Original, model: Model) -> dict[str, Map] | Check:
+    """Return the instance map of every occurrence that has one, or why not."""
+    maps: dict[str, Map] = {}
+    for occurrence in model.occurrences:
+        instance = occurrence.statement.instance
+        if instance is None:
+            continue
+        problem = _unlike(original, model, occurrence, instance)
+        if problem:
+            return Check(NAME, "refuted", problem)
+        where = Iteration(instance.label, instance.coordinates)
+        relation = instance_map(original, model, occurrence, where)
+        domain = original.statements[instance.label].domain
+        inside = relation.intersect_range(domain).domain()
+        if not occurrence.domain.is_subset(inside):
+            params, counters = sample(occurrence.domain.subtract(inside))
+            concrete = Concrete(model, params)
+            iteration = concrete.iteration(occurrence, counters)
+            element = concrete.element(
+                instance.label, instance.coordinates, occurrence, counters
+            )
+            reason = f"the kernel has no iteration {element}"
+            witness = concrete.witness((iteration,), element)
+            return Check(NAME, "refuted", reason, witness)
+        maps[occurrence.name] = relation
+    return maps
+
+
+def _unlike(
+    original: Original, model: Model, occurrence: Occurrence, instance: Instance
+) -> str:
+    statement = original.statements.get(instance.label)
+    if statement is None or len(instance.coordinates) != len(statement.axes):
+        return f"the kernel has no statement {instance.label} of that rank"
+    mine, theirs = occurrence.statement, statement.statement
+    if type(mine) is not type(theirs):
+        return f"{instance.label} is another kind of statement"
+    if isinstance(mine, Reduce) and isinstance(theirs, Reduce) and mine.op != theirs.op:
+        return f"{instance.label} reduces by {theirs.op.value}, not {mine.op.value}"
+    if model.dtype(mine.tensor) != original.model.dtype(theirs.tensor):
+        return f"{instance.label} stores another type"
+    return ""
+
+
+def check_once(original: Original, model: Model, maps: dict[str, Map]) -> Check:
+    """Prove that each statement with an effect runs once for each of its iterations.
+
+    A plain store to a local tensor may be recomputed: its value is what matters.
+    """
+    by_label: dict[str, list[Occurrence]] = {label: [] for label in original.statements}
+    for occurrence in model.occurrences:
+        if occurrence.statement.instance is not None:
+            by_label[occurrence.statement.instance.label].append(occurrence)
+    for label, occurrences in by_label.items():
+        statement = original.statements[label]
+        local = original.model.storage[statement.statement.tensor].role is None
+        if local and not isinstance(statement.statement, Reduce):
+            continue
+        check = _check_label(original, model, label, occurrences, maps)
+        if check is not None:
+            return check
+    return Check(NAME, "proved")
+
+
+def _check_label(
+    original: Original,
+    model: Model,
+    label: str,
+    occurrences: list[Occurrence],
+    maps: dict[str, Map],
+) -> Check | None:
+    for number, first in enumerate(occurrences):
+        relation = maps[first.name]
+        if not relation.is_injective():
+            twice = relation.apply_range(relation.reverse())
+            return _twice(model, first, first, not_identity(twice))
+        for second in occurrences[:number]:
+            both = relation.apply_range(maps[second.name].reverse())
+            if not both.is_empty():
+                return _twice(model, first, second, both)
+    missing = original.statements[label].domain
+    for occurrence in occurrences:
+        missing = missing.subtract(maps[occurrence.name].range())
+    if missing.is_empty():
+        return None
+    params, counters = sample(missing)
+    concrete = Concrete(original.model, params)
+    statement = original.statements[label]
+    iteration = concrete.iteration(statement, counters)
+    element = concrete.element(
+        statement.statement.tensor, statement.statement.index, statement, counters
+    )
+    witness = concrete.witness((f"missing: {iteration}",), element)
+    return Check(NAME, "refuted", f"an iteration of {label} never runs", witness)
+
+
+def _twice(model: Model, first: Occurrence, second: Occurrence, pairs: Map) -> Check:
+    params, one, other = sample_pair(pairs)
+    concrete = Concrete(model, params)
+    statement = first.statement
+    assert statement.instance is not None
+    iterations = concrete.iteration(first, one), concrete.iteration(second, other)
+    element = concrete.element(statement.tensor, statement.index, first, one)
+    witness = concrete.witness(iterations, element)
+    reason = f"an iteration of {statement.instance.label} runs twice"
+    return Check(NAME, "refuted", reason, witness)

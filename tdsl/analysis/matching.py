@@ -1,0 +1,134 @@
+"""Expressions of a scheduled statement against those of the original.
+
+Both must be the same operations on loads that pair up in evaluation order. Where the
+original loads a local tensor and the schedule has an expression instead, the producer
+was inlined: its expression takes the place of the load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..ir.affine import Affine
+from ..ir.nodes import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Index,
+    Load,
+    Select,
+    Unary,
+)
+from ..ir.printer import print_expr
+from ..ir.walk import loads
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """An original statement at *coordinates* over the axes of another statement."""
+
+    label: str
+    coordinates: tuple[Affine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Load number *load* of a scheduled statement is *read* of an original one."""
+
+    load: int
+    original: Iteration
+    read: int
+
+
+class MismatchError(Exception):
+    """Say where a scheduled statement computes something else."""
+
+
+Producer = Callable[[Iteration, int], tuple[Iteration, Expr, Mapping[str, Affine]]]
+
+
+class Matcher:
+    """Walks a scheduled and an original expression side by side."""
+
+    def __init__(self, producer: Producer) -> None:
+        """Use *producer* for the statement that fills what an original read loads."""
+        self._producer = producer
+        self._count = 0
+        self.pairings: list[Pairing] = []
+        self.equal_forms: list[tuple[Affine, Affine]] = []
+
+    def match(
+        self,
+        expr: Expr,
+        original: Expr,
+        where: Iteration,
+        axes: Mapping[str, Affine],
+    ) -> None:
+        """Pair the loads of *expr* with those of *original* at iteration *where*.
+
+        *axes* gives the original axes over the scheduled ones.
+        """
+        numbers = {id(load): number for number, load in enumerate(loads(original))}
+        self._match(expr, original, _Context(where, axes, numbers))
+
+    def _match(self, expr: Expr, original: Expr, context: _Context) -> None:
+        if isinstance(original, Load):
+            self._load(expr, original, context)
+            return
+        if type(expr) is not type(original) or expr.dtype != original.dtype:
+            raise MismatchError(_difference(expr, original))
+        match expr, original:
+            case Const(), Const():
+                if repr(expr.value) != repr(original.value):
+                    raise MismatchError(_difference(expr, original))
+            case Index(), Index():
+                form = original.value.substitute(context.axes)
+                if form != expr.value:
+                    self.equal_forms.append((expr.value, form))
+            case (Unary(), Unary()) | (Binary(), Binary()) if expr.op != original.op:
+                raise MismatchError(_difference(expr, original))
+            case (Call(), Call()) if expr.function != original.function:
+                raise MismatchError(_difference(expr, original))
+        for mine, theirs in zip(_operands(expr), _operands(original), strict=True):
+            self._match(mine, theirs, context)
+
+    def _load(self, expr: Expr, original: Load, context: _Context) -> None:
+        number = context.numbers[id(original)]
+        if isinstance(expr, Load):
+            if expr.dtype != original.dtype:
+                raise MismatchError(_difference(expr, original))
+            self.pairings.append(Pairing(self._count, context.where, number))
+            self._count += 1
+            return
+        try:
+            where, value, axes = self._producer(context.where, number)
+        except MismatchError as error:
+            text = f"{_difference(expr, original)}, and {error}"
+            raise MismatchError(text) from None
+        self.match(expr, value, where, axes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    where: Iteration
+    axes: Mapping[str, Affine]
+    numbers: Mapping[int, int]
+
+
+def _operands(expr: Expr) -> tuple[Expr, ...]:
+    match expr:
+        case Binary():
+            return expr.left, expr.right
+        case Unary() | Call() | Cast():
+            return (expr.operand,)
+        case Select():
+            return expr.condition, expr.then, expr.otherwise
+        case _:
+            return ()
+
+
+def _difference(expr: Expr, original: Expr) -> str:
+    return f"computes {print_expr(expr)} where the kernel has {print_expr(original)}"

@@ -1,0 +1,287 @@
+"""The integer-set model of a function: when each statement runs and what it touches.
+
+Coordinates are loop *counters*: an axis with a step larger than 1 is `start +
+step*counter`, a dim with a known multiple is `multiple*counter`. So a tile number such
+as `(i - i_o)//12` is a plain counter and needs no integer division. An element of a
+local tensor has the enclosing axes of its declaration as leading coordinates, because
+each execution of the declaration makes fresh storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..ir.affine import Affine, name
+from ..ir.dtypes import DType
+from ..ir.nodes import (
+    Alloc,
+    Block,
+    Dim,
+    For,
+    Function,
+    If,
+    Load,
+    Reduce,
+    Role,
+    Store,
+    Tensor,
+)
+from ..ir.walk import loads
+from .sets import Map, Set, System, UnsupportedError, renamed_range
+
+AFTER_ALL = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """A tensor and the axes that choose which of its private copies is meant."""
+
+    tensor: Tensor
+    axes: tuple[str, ...]
+    role: Role | None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The elements of *tensor* that an occurrence touches, as a map from its axes.
+
+    *index* holds the subscripts in counters.
+    """
+
+    tensor: str
+    index: tuple[Affine, ...]
+    relation: Map
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Something that reads: where it stands in the program, and which elements."""
+
+    name: str
+    loops: tuple[For, ...]
+    path: tuple[int, ...]
+    sequence: int
+    domain: Set
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One leaf statement: *path* numbers its loops, *sequence* itself, in text order."""
+
+    name: str
+    statement: Store | Reduce
+    loops: tuple[For, ...]
+    path: tuple[int, ...]
+    sequence: int
+    domain: Set
+    write: Access
+    reads: tuple[Access, ...]
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The enclosing axes, outermost first."""
+        return tuple(loop.axis for loop in self.loops)
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        """The loads that *reads* describe, in evaluation order."""
+        return tuple(loads(self.statement.value))
+
+    def reader(self, access: Access) -> Reader:
+        """Return the reading of *access* by this occurrence."""
+        where = (self.loops, self.path, self.sequence)
+        return Reader(self.name, *where, self.domain, access)
+
+
+@dataclass(frozen=True)
+class Model:
+    """Every occurrence of a function, and the values of axes and dims in counters."""
+
+    function: Function
+    params: tuple[str, ...]
+    storage: dict[str, Storage]
+    counters: dict[str, Affine]
+    occurrences: list[Occurrence] = field(default_factory=list)
+
+    @cached_property
+    def writers(self) -> dict[str, list[Occurrence]]:
+        """The occurrences that write each tensor, in text order."""
+        found: dict[str, list[Occurrence]] = {}
+        for occurrence in self.occurrences:
+            found.setdefault(occurrence.write.tensor, []).append(occurrence)
+        return found
+
+    def writers_of(self, reader: Reader) -> list[Occurrence]:
+        """Return the occurrences that write the tensor *reader* reads."""
+        return self.writers.get(reader.access.tensor, [])
+
+    def is_copy(self, occurrence: Occurrence) -> bool:
+        """Whether *occurrence* moves an element without changing its bits."""
+        statement = occurrence.statement
+        return (
+            isinstance(statement, Store)
+            and isinstance(statement.value, Load)
+            and self.dtype(statement.value.tensor) == self.dtype(statement.tensor)
+        )
+
+    def dtype(self, tensor: str) -> DType:
+        """Return the element type of the named tensor."""
+        return self.storage[tensor].tensor.dtype
+
+    def in_counters(self, form: Affine) -> Affine:
+        """Return *form* with axes and dims given by their counters."""
+        return form.substitute(self.counters)
+
+    def outputs(self) -> Iterator[Reader]:
+        """Yield one reader for each tensor that the caller sees afterwards."""
+        for param in self.function.params:
+            if param.role is not Role.INPUT:
+                yield _final_reader(self, param.tensor)
+
+
+def build_model(function: Function, *, labelled: bool = False) -> Model:
+    """Return the model of *function*; raise `UnsupportedError` where there is none.
+
+    With *labelled*, occurrences are called after the statements that they stand for.
+    """
+    storage = {p.tensor.name: Storage(p.tensor, (), p.role) for p in function.params}
+    counters = {
+        dim.name: name(dim.name) * dim.multiple
+        for dim in function.dims
+        if dim.multiple != 1
+    }
+    params = tuple(dim.name for dim in function.dims)
+    model = Model(function, params, storage, counters)
+    _Builder(model, labelled).block(function.body, _Place((), (), ()))
+    return model
+
+
+def dim_constraints(dims: tuple[Dim, ...]) -> Iterator[Affine]:
+    """Yield forms, >= 0, that state the assumptions on each dim (in counters)."""
+    for dim in dims:
+        yield name(dim.name) - -(-dim.min // dim.multiple)
+        if dim.max is not None:
+            yield -name(dim.name) + dim.max // dim.multiple
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    loops: tuple[For, ...]
+    path: tuple[int, ...]
+    constraints: tuple[Affine, ...]
+
+
+class _Builder:
+    def __init__(self, model: Model, labelled: bool) -> None:
+        self.model = model
+        self.labelled = labelled
+        self.sequence = 0
+        self.dims = tuple(dim_constraints(model.function.dims))
+
+    def block(self, block: Block, place: _Place) -> None:
+        for statement in block.statements:
+            self.sequence += 1
+            match statement:
+                case For():
+                    self.block(statement.body, self.enter(statement, place))
+                case If():
+                    forms = tuple(map(self.model.in_counters, statement.conditions))
+                    inner = (*place.constraints, *forms)
+                    self.block(statement.body, _Place(place.loops, place.path, inner))
+                case Alloc():
+                    axes = tuple(loop.axis for loop in place.loops)
+                    storage = Storage(statement.tensor, axes, None)
+                    self.model.storage[statement.tensor.name] = storage
+                case _:
+                    self.model.occurrences.append(self.occurrence(statement, place))
+
+    def enter(self, loop: For, place: _Place) -> _Place:
+        convert = self.model.in_counters
+        axis = name(loop.axis)
+        starts = [convert(form) for form in loop.starts]
+        constraints = [axis - start for start in starts]
+        if loop.step != 1:
+            if len(starts) > 1:
+                raise UnsupportedError(
+                    f"loop {loop.axis} has step {loop.step} and several starts"
+                )
+            self.model.counters[loop.axis] = starts[0] + axis * loop.step
+            constraints = [axis]
+        end = convert(axis) + 1
+        constraints += [convert(stop) - end for stop in loop.stops]
+        return _Place(
+            (*place.loops, loop),
+            (*place.path, self.sequence),
+            (*place.constraints, *constraints),
+        )
+
+    def occurrence(self, statement: Store | Reduce, place: _Place) -> Occurrence:
+        label = f"#{self.sequence}"
+        if self.labelled and statement.instance:
+            label = statement.instance.label
+        axes = tuple(loop.axis for loop in place.loops)
+        system = System(self.model.params, axes)
+        system.nonnegative(*self.dims, *place.constraints)
+        domain = system.to_set(label)
+        touched = [(statement.tensor, statement.index)]
+        touched += [(load.tensor, load.index) for load in loads(statement.value)]
+        accesses = [self.access(axes, *element, domain, label) for element in touched]
+        where = (place.loops, place.path, self.sequence)
+        return Occurrence(
+            label, statement, *where, domain, accesses[0], tuple(accesses[1:])
+        )
+
+    def access(
+        self,
+        axes: tuple[str, ...],
+        tensor: str,
+        index: tuple[Affine, ...],
+        domain: Set,
+        label: str,
+    ) -> Access:
+        index = tuple(map(self.model.in_counters, index))
+        forms = [*map(name, self.model.storage[tensor].axes), *index]
+        columns = tuple(f"%{position}" for position in range(len(forms)))
+        system = System(self.model.params, axes, columns)
+        for column, form in zip(columns, forms, strict=True):
+            system.equal(column, form)
+        relation = system.to_map(label, tensor).intersect_domain(domain)
+        return Access(tensor, index, relation)
+
+
+def entry_values(model: Model, reader: Reader, domain: Set) -> Map | None:
+    """Return the map to the values at entry, "in tensor", or None if undefined."""
+    tensor = reader.access.tensor
+    if model.storage[tensor].role not in (Role.INPUT, Role.INOUT):
+        return None
+    return renamed_range(reader.access.relation.intersect_domain(domain), f"in {tensor}")
+
+
+def _final_reader(model: Model, tensor: Tensor) -> Reader:
+    label = f"out {tensor.name}"
+    domain = box(model, tensor, label)
+    axes = element_axes(tensor)
+    system = System(model.params, axes, [f"%{axis}" for axis in axes])
+    for axis in axes:
+        system.equal(f"%{axis}", name(axis))
+    relation = system.to_map(label, tensor.name).intersect_domain(domain)
+    access = Access(tensor.name, tuple(map(name, axes)), relation)
+    return Reader(label, (), (), AFTER_ALL, domain, access)
+
+
+def element_axes(tensor: Tensor) -> tuple[str, ...]:
+    """Return names for the subscripts of *tensor*."""
+    return tuple(f"e{position}" for position in range(len(tensor.shape)))
+
+
+def box(model: Model, tensor: Tensor, label: str, outer: tuple[str, ...] = ()) -> Set:
+    """Return the set of *label* tuples that are subscripts inside *tensor*'s shape."""
+    axes = element_axes(tensor)
+    system = System(model.params, (*outer, *axes))
+    system.nonnegative(*dim_constraints(model.function.dims))
+    for axis, size in zip(axes, tensor.shape, strict=True):
+        system.nonnegative(name(axis), model.in_counters(size) - name(axis) - 1)
+    return system.to_set(label)

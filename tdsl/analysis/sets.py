@@ -1,0 +1,254 @@
+"""Integer sets and maps: how affine forms become isl objects.
+
+Everything lives in one isl context. Objects are built from constraint matrices, ten
+times faster than parsing text. All sets of one proof share their parameters, the dims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Final
+
+import islpy as isl
+
+from ..ir.affine import Affine, FloorDiv
+
+BasicMap = isl.BasicMap
+BasicSet = isl.BasicSet
+Map = isl.Map
+Set = isl.Set
+UnionMap = isl.UnionMap
+UnionSet = isl.UnionSet
+IslError = isl.Error
+
+CONTEXT: Final = isl.Context()
+_CST, _PARAM = isl.dim_type.cst, isl.dim_type.param
+_IN, _OUT, _DIV = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.div
+
+
+class UnsupportedError(Exception):
+    """Say why a function has no exact integer-set model: the proof is *unknown*."""
+
+
+@contextmanager
+def bounded(operations: int) -> Iterator[None]:
+    """Let isl give up, with an `IslError`, after about *operations* elementary steps."""
+    CONTEXT.reset_operations()
+    CONTEXT.set_max_operations(operations)
+    try:
+        yield
+    finally:
+        CONTEXT.set_max_operations(0)
+        CONTEXT.reset_operations()
+
+
+@lru_cache(maxsize=4096)
+def _value(number: int) -> isl.Val:
+    return isl.Val.int_from_si(CONTEXT, number)
+
+
+@lru_cache(maxsize=4096)
+def space(
+    params: tuple[str, ...], name: str, rank: int, range_name: str, range_rank: int
+) -> isl.Space:
+    """Return the space of maps from *name* tuples to *range_name* tuples."""
+    result = isl.Space.alloc(CONTEXT, len(params), rank, range_rank)
+    for position, param in enumerate(params):
+        result = result.set_dim_name(_PARAM, position, param)
+    result = result.set_tuple_name(_IN, name)
+    return result.set_tuple_name(_OUT, range_name) if range_name else result
+
+
+class System:
+    """Constraints over named columns, to be made into one basic set or map."""
+
+    def __init__(
+        self, params: tuple[str, ...], axes: Sequence[str], images: Sequence[str] = ()
+    ) -> None:
+        """Start without constraints; *images* are the columns of a map's range."""
+        self._params, self._rank, self._range_rank = params, len(axes), len(images)
+        names = (*params, *axes, *images)
+        self._columns = {name: column for column, name in enumerate(names, 1)}
+        self._width = len(names) + 1
+        self._floors: dict[FloorDiv, int] = {}
+        self._zero: list[dict[int, int]] = []
+        self._nonnegative: list[dict[int, int]] = []
+
+    def nonnegative(self, *forms: Affine) -> None:
+        """Require every form to be >= 0."""
+        self._nonnegative.extend(self._row(form) for form in forms)
+
+    def equal(self, name: str, form: Affine) -> None:
+        """Require the column *name* to equal *form*."""
+        row = self._row(form)
+        column = self._columns[name]
+        row[column] = row.get(column, 0) - 1
+        self._zero.append(row)
+
+    def zero(self, form: Affine) -> None:
+        """Require *form* to be 0."""
+        self._zero.append(self._row(form))
+
+    def to_set(self, name: str) -> isl.Set:
+        """Return the set of *name* tuples that satisfy the constraints."""
+        shape = space(self._params, "", 0, name, self._rank)
+        return isl.Set.from_basic_set(
+            isl.BasicSet.from_constraint_matrices(
+                shape.range(),
+                self._matrix(self._zero),
+                self._matrix(self._nonnegative),
+                _CST,
+                _PARAM,
+                isl.dim_type.set,
+                _DIV,
+            )
+        )
+
+    def to_map(self, name: str, range_name: str) -> isl.Map:
+        """Return the map from *name* tuples to *range_name* tuples."""
+        return isl.Map.from_basic_map(
+            isl.BasicMap.from_constraint_matrices(
+                space(self._params, name, self._rank, range_name, self._range_rank),
+                self._matrix(self._zero),
+                self._matrix(self._nonnegative),
+                _CST,
+                _PARAM,
+                _IN,
+                _OUT,
+                _DIV,
+            )
+        )
+
+    def _row(self, form: Affine) -> dict[int, int]:
+        row = {0: form.constant} if form.constant else {}
+        for atom, coefficient in form.terms:
+            if isinstance(atom, str):
+                column = self._columns[atom]
+            else:
+                column = self._floor(atom)
+            row[column] = row.get(column, 0) + coefficient
+        return row
+
+    def _floor(self, floor: FloorDiv) -> int:
+        """Return a column `q` with `0 <= numerator - divisor*q < divisor`."""
+        column = self._floors.get(floor)
+        if column is None:
+            row = self._row(floor.numerator)  # may add columns of its own first
+            column = self._floors[floor] = self._width + len(self._floors)
+            row[column] = -floor.divisor
+            rest = {key: -value for key, value in row.items()}
+            rest[0] = rest.get(0, 0) + floor.divisor - 1
+            self._nonnegative += [row, rest]
+        return column
+
+    def _matrix(self, rows: list[dict[int, int]]) -> isl.Mat:
+        matrix = isl.Mat.alloc(CONTEXT, 0, self._width + len(self._floors))
+        matrix = matrix.add_zero_rows(len(rows))
+        for number, row in enumerate(rows):
+            for column, coefficient in row.items():
+                if coefficient:
+                    matrix = matrix.set_element_val(number, column, _value(coefficient))
+        return matrix
+
+
+def same_prefix(relation: isl.Map, count: int) -> isl.Map:
+    """Keep the pairs whose first *count* coordinates agree."""
+    for position in range(count):
+        relation = relation.equate(_IN, position, _OUT, position)
+    return relation
+
+
+def earlier_image(relation: isl.Map, position: int) -> isl.Map:
+    """Keep the pairs whose image is smaller in coordinate *position*."""
+    return relation.order_gt(_IN, position, _OUT, position)
+
+
+def later_image(relation: isl.Map, position: int) -> isl.Map:
+    """Keep the pairs whose image is larger in coordinate *position*."""
+    return relation.order_lt(_IN, position, _OUT, position)
+
+
+def renamed(relation: isl.Map, name: str) -> isl.Map:
+    """Return *relation* with its domain tuple called *name*."""
+    return relation.set_tuple_name(_IN, name)
+
+
+def renamed_range(relation: isl.Map, name: str) -> isl.Map:
+    """Return *relation* with its range tuple called *name*."""
+    return relation.set_tuple_name(_OUT, name)
+
+
+def union(maps: Iterable[isl.Map], params: tuple[str, ...]) -> isl.UnionMap:
+    """Return the union of maps of any spaces."""
+    result = isl.UnionMap.empty(space(params, "", 0, "", 0).params())
+    for relation in maps:
+        result = result.union(isl.UnionMap.from_map(relation))
+    return result
+
+
+def pieces(relation: isl.UnionMap) -> list[isl.Map]:
+    """Return the maps that a union consists of."""
+    found: list[isl.Map] = []
+    relation.foreach_map(found.append)
+    return found
+
+
+def domain_name(relation: isl.Map) -> str:
+    """Return the name of the tuples a map starts from."""
+    return str(relation.get_tuple_name(_IN))
+
+
+def range_name(relation: isl.Map) -> str:
+    """Return the name of the tuples a map leads to."""
+    return str(relation.get_tuple_name(_OUT))
+
+
+def sample(points: isl.Set) -> tuple[dict[str, int], list[int]]:
+    """Return one point with small parameters: their values and the coordinates."""
+    count = points.dim(_PARAM)
+    names = [points.get_dim_name(_PARAM, position) for position in range(count)]
+    flat = points.flatten().move_dims(isl.dim_type.set, 0, _PARAM, 0, count)
+    point = flat.lexmin().sample_point()
+    values = [
+        point.get_coordinate_val(isl.dim_type.set, position).to_python()
+        for position in range(flat.dim(isl.dim_type.set))
+    ]
+    return dict(zip(names, values, strict=False)), values[count:]
+
+
+def sample_pair(relation: isl.Map) -> tuple[dict[str, int], list[int], list[int]]:
+    """Return the parameters, the argument and the image of one pair of *relation*."""
+    params, values = sample(relation.wrap())
+    rank = relation.dim(_IN)
+    return params, values[:rank], values[rank:]
+
+
+def set_pieces(points: isl.UnionSet) -> list[isl.Set]:
+    """Return the sets that a union consists of."""
+    found: list[isl.Set] = []
+    points.foreach_set(found.append)
+    return found
+
+
+def set_name(points: isl.Set) -> str:
+    """Return the name of the tuples in *points*."""
+    return str(points.get_tuple_name())
+
+
+def not_identity(relation: isl.Map) -> isl.Map:
+    """Return the pairs of *relation* that differ."""
+    return relation.subtract(isl.Map.identity(relation.get_space()))
+
+
+def fixed(
+    points: isl.Set, params: dict[str, int], coordinates: list[int]
+) -> isl.UnionSet:
+    """Keep one point of *points* at one choice of the parameters."""
+    for position in range(points.dim(_PARAM)):
+        value = params[points.get_dim_name(_PARAM, position)]
+        points = points.fix_val(_PARAM, position, _value(value))
+    for position, coordinate in enumerate(coordinates):
+        points = points.fix_val(isl.dim_type.set, position, _value(coordinate))
+    return isl.UnionSet.from_set(points)

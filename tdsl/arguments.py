@@ -1,0 +1,208 @@
+"""One argument of a call: to a NumPy array or a Python number, or a clear refusal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import TooHardError
+from numpy.typing import NDArray
+
+from .errors import ArgumentError
+from .ir.dtypes import DType, f32, from_numpy
+from .ir.nodes import Param, Role, Tensor
+
+LARGEST_DIM = 2**31 - 1
+_CPU = 1  # DLPack's kDLCPU
+_OVERLAP_WORK = 10_000
+
+Array = NDArray[Any]
+
+
+def element_text(tensor: Tensor) -> str:
+    """Return the tensor as its declaration has it: `A[M, K]`."""
+    return f"{tensor.name}[{', '.join(map(str, tensor.shape))}]"
+
+
+def as_array(kernel: str, param: Param, value: object) -> Array:
+    """Return *value* as an array of the parameter's dtype and rank, never a copy
+    of what the kernel writes."""
+    array = _view(kernel, param, value)
+    tensor = param.tensor
+    where = f"{kernel}: {tensor.name}"
+    _check_dtype(where, tensor, array)
+    rank = len(tensor.shape)
+    if array.ndim != rank:
+        raise ArgumentError(
+            f"{where} has shape {array.shape}, but {element_text(tensor)} has "
+            f"{rank} dimension{'s' * (rank != 1)}"
+        )
+    for size in array.shape:
+        if size > LARGEST_DIM:
+            raise ArgumentError(
+                f"{where} has shape {array.shape}: a dim may not exceed 2**31 - 1"
+            )
+    if not array.flags.aligned:
+        raise ArgumentError(
+            f"{where} is misaligned: its address or strides are no multiple of "
+            f"{tensor.dtype.bytes} bytes; pass {tensor.name}.copy()"
+        )
+    if param.role is not Role.INPUT:
+        _check_writable(where, param, array)
+    return array
+
+
+def _view(kernel: str, param: Param, value: object) -> Array:
+    where, tensor = f"{kernel}: {param.tensor.name}", param.tensor
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{where} is a masked array, and a kernel ignores the mask: pass "
+            f"{tensor.name}.filled(value)"
+        )
+    if isinstance(value, np.ndarray):
+        return value.view(np.ndarray)
+    if hasattr(value, "__array_interface__"):
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        return _from_dlpack(where, param, value)
+    if hasattr(value, "__array__") and param.role is Role.INPUT:
+        return np.asarray(value)
+    name = tensor.dtype.numpy.name
+    if isinstance(value, Sequence | int | float) and param.role is Role.INPUT:
+        instead = f"np.asarray({tensor.name}, dtype=np.{name})"
+    else:
+        instead = f"a NumPy array of dtype {name}"
+    raise ArgumentError(
+        f"{where} is a {type(value).__name__}: pass {instead}"
+    )
+
+
+def _from_dlpack(where: str, param: Param, value: Any) -> Array:
+    device = int(value.__dlpack_device__()[0])
+    if device != _CPU:
+        raise ArgumentError(
+            f"{where} is not in the memory of the CPU (DLPack device type {device}): "
+            "copy it there first"
+        )
+    try:
+        array = np.from_dlpack(value)
+        if param.role is not Role.INPUT and not array.flags.writeable:
+            # Without the writable flag of DLPack 1.0 the array protocol still helps.
+            other = np.asarray(value)
+            array = other if np.shares_memory(array, other) else array
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise ArgumentError(f"{where} cannot be shared: {error}") from error
+    return array
+
+
+def _check_dtype(where: str, tensor: Tensor, array: Array) -> None:
+    wanted = tensor.dtype.numpy
+    if array.dtype == wanted:
+        return
+    call = f"{tensor.name}.astype(np.{wanted.name})"
+    if array.dtype.newbyteorder("=") == wanted:
+        raise ArgumentError(
+            f"{where} has dtype {array.dtype.str}, which is not in the byte order of "
+            f"this machine: pass {call}"
+        )
+    raise ArgumentError(
+        f"{where} has dtype {array.dtype}, but the kernel takes {tensor.dtype} "
+        f"({wanted.name}): pass {call}"
+    )
+
+
+def _check_writable(where: str, param: Param, array: Array) -> None:
+    if not array.flags.writeable:
+        raise ArgumentError(
+            f"{where} is read-only, and the kernel writes to it: pass a copy"
+        )
+    reach = array.itemsize
+    strides = sorted(
+        (abs(stride), size)
+        for stride, size in zip(array.strides, array.shape, strict=True)
+        if size > 1
+    )
+    for stride, size in strides:
+        if stride < reach and array.size:
+            raise ArgumentError(
+                f"{where} is written, but several of its elements share memory "
+                f"(shape {array.shape}, strides {array.strides}): pass a copy"
+            )
+        reach += stride * (size - 1)
+
+
+def check_disjoint(
+    kernel: str, written: Sequence[tuple[str, Array]], read: Sequence[tuple[str, Array]]
+) -> None:
+    """Check that no written array shares memory with another array of the call."""
+    for position, (name, array) in enumerate(written):
+        for other_name, other in (*written[:position], *read):
+            if _overlaps(array, other):
+                raise ArgumentError(
+                    f"{kernel}: {name} is written, and it shares memory with "
+                    f"{other_name}: pass {other_name}.copy(), or another array for "
+                    f"{name}"
+                )
+
+
+def _overlaps(a: Array, b: Array) -> bool:
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return bool(np.shares_memory(a, b, max_work=_OVERLAP_WORK))
+    except TooHardError:
+        return True
+
+
+def as_number(kernel: str, tensor: Tensor, value: Any) -> float | int | bool:
+    """Return *value* as the Python number that a scalar parameter takes."""
+    where, dtype = f"{kernel}: {tensor.name}", tensor.dtype
+    number = _python_number(value)
+    if number is None:
+        given = f"has shape {value.shape}" if getattr(value, "shape", ()) else (
+            f"is a {type(value).__name__}"
+        )
+        raise ArgumentError(f"{where} {given}, but the kernel takes one {dtype} number")
+    if dtype.kind == "bool":
+        if not isinstance(number, bool):
+            raise ArgumentError(
+                f"{where} is {number!r}, but the kernel takes a bool: pass True or "
+                "False"
+            )
+        return number
+    if dtype.kind == "int":
+        return _integer(where, dtype, number)
+    result = float(number)
+    if dtype == f32 and math.isfinite(result) and abs(result) > _LARGEST_F32:
+        raise ArgumentError(
+            f"{where} is {result!r}, which does not fit in f32: declare it f64"
+        )
+    return result
+
+
+_LARGEST_F32 = float(np.finfo(np.float32).max)
+
+
+def _python_number(value: Any) -> float | int | bool | None:
+    if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
+        value = value.item() if from_numpy(value.dtype) or _is_number(value) else None
+    elif not isinstance(value, int | float) and getattr(value, "shape", None) == ():
+        value = np.asarray(value).item()
+    return value if isinstance(value, bool | int | float) else None
+
+
+def _is_number(value: Any) -> bool:
+    return value.dtype.kind in "iuf"
+
+
+def _integer(where: str, dtype: DType, number: float | int | bool) -> int:
+    if isinstance(number, float) or isinstance(number, bool):
+        raise ArgumentError(
+            f"{where} is {number!r}, but the kernel takes an integer ({dtype})"
+        )
+    limit = 1 << (dtype.bits - 1)
+    if not -limit <= number < limit:
+        raise ArgumentError(f"{where} is {number}, which does not fit in {dtype}")
+    return number

@@ -1,0 +1,102 @@
+"""The text of a kernel: its syntax tree, and places in it for spans and errors."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import KernelSyntaxError, KernelTypeError
+from ..ir.nodes import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The file and the syntax tree of one kernel; lines count as in the file."""
+
+    file: str
+    lines: tuple[str, ...]
+    first_line: int
+    definition: ast.FunctionDef
+
+    def span(self, node: ast.AST) -> Span:
+        """Return the place of *node*, in characters."""
+        line = getattr(node, "lineno", self.definition.lineno)
+        end_line = getattr(node, "end_lineno", None) or line
+        column = self._characters(line, getattr(node, "col_offset", 0))
+        end = self._characters(end_line, getattr(node, "end_col_offset", None) or 0)
+        return Span(self.file, line, column, end_line, end)
+
+    def text(self, node: ast.AST) -> str:
+        """Return *node* as one line of Python."""
+        return ast.unparse(node)
+
+    def syntax_error(self, node: ast.AST, message: str) -> KernelSyntaxError:
+        """Return the error for text outside the language."""
+        return KernelSyntaxError(message, self._details(node))
+
+    def type_error(self, node: ast.AST, message: str) -> KernelTypeError:
+        """Return the error for names, ranks or dtypes that do not fit."""
+        return KernelTypeError(message, self._details(node))
+
+    def _line(self, number: int) -> str:
+        index = number - self.first_line
+        return self.lines[index] if 0 <= index < len(self.lines) else ""
+
+    def _characters(self, line: int, offset: int) -> int:
+        # The syntax tree counts UTF-8 bytes; people and SyntaxError count characters.
+        return len(self._line(line).encode()[:offset].decode(errors="replace"))
+
+    def _details(self, node: ast.AST) -> tuple[str, int, int, str, int, int]:
+        at = self.span(node)
+        text = self._line(at.line)
+        columns = (at.column + 1, at.end_column + 1)
+        return (at.file, at.line, columns[0], text, at.end_line, columns[1])
+
+
+def read_source(function: Callable[..., Any]) -> Source:
+    """Return the source of *function*, a plain Python function."""
+    if not inspect.isfunction(function):
+        raise KernelSyntaxError(
+            f"a kernel is a Python function written with `def`, not {function!r}"
+        )
+    if function.__name__ == "<lambda>":
+        raise KernelSyntaxError(
+            "a lambda cannot be a kernel: write a function with `def`, "
+            f"{_where(function)}"
+        )
+    linecache.checkcache(function.__code__.co_filename)
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        raise KernelSyntaxError(
+            f"the text of {function.__name__} is not available "
+            f"({_where(function)}): define the kernel in a file or a notebook cell"
+        ) from None
+    file = inspect.getsourcefile(function) or function.__code__.co_filename
+    return Source(file, tuple(lines), first, _definition(lines, first, function))
+
+
+def _definition(
+    lines: list[str], first: int, function: Callable[..., Any]
+) -> ast.FunctionDef:
+    text = "".join(lines)
+    indented = text[:1].isspace()
+    # An enclosing `if` keeps the columns of an indented function as they are.
+    tree = ast.parse("if True:\n" + text if indented else text)
+    ast.increment_lineno(tree, first - (2 if indented else 1))
+    outer = tree.body[0]
+    node = outer.body[0] if isinstance(outer, ast.If) else outer
+    if not isinstance(node, ast.FunctionDef):
+        raise KernelSyntaxError(
+            f"{function.__name__} is not written as a plain `def`, {_where(function)}"
+        )
+    return node
+
+
+def _where(function: Callable[..., Any]) -> str:
+    code = function.__code__
+    return f'file "{code.co_filename}", line {code.co_firstlineno}'

@@ -1,0 +1,105 @@
+"""Tensors made in a kernel: `tdsl.zeros`, `tdsl.empty` and `tdsl.full`."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from ..ir.affine import Affine
+from ..ir.dtypes import DType
+from .builtins import function_name
+from .expressions import ExpressionParser
+from .source import Source
+from .values import Value, can_store, number
+
+_USE = {
+    "zeros": "zeros((M, N), f32)",
+    "empty": "empty((M, N), f32)",
+    "full": "full((M, N), f32, value)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """What a call makes: shape, dtype, and the value it is filled with, if any."""
+
+    shape: tuple[Affine, ...]
+    dtype: DType
+    fill: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorParser:
+    """Translate calls that make tensors."""
+
+    expressions: ExpressionParser
+
+    @property
+    def source(self) -> Source:
+        """The text of the kernel."""
+        return self.expressions.source
+
+    def creation(self, node: ast.Call) -> Creation:
+        """Return the tensor that *node* makes."""
+        name = function_name(self.expressions.callee(node))
+        assert name in _USE
+        shape_node, dtype_node, fill_node = self._arguments(node, name)
+        shape = self._shape(shape_node)
+        dtype = self.expressions.dtype(dtype_node)
+        if name == "empty":
+            return Creation(shape, dtype, None)
+        if fill_node is None:
+            return Creation(shape, dtype, _zero(dtype))
+        fill = self.expressions.value(fill_node)
+        if not can_store(fill, dtype):
+            text = self.source.text(fill_node)
+            raise self.source.type_error(
+                fill_node,
+                f"cannot fill a tensor of {dtype} with {fill.dtype}: "
+                f"write `{dtype}({text})`",
+            )
+        return Creation(shape, dtype, fill)
+
+    def _arguments(
+        self, node: ast.Call, name: str
+    ) -> tuple[ast.expr, ast.expr, ast.expr | None]:
+        names = ("shape", "dtype", "value")[: 3 if name == "full" else 2]
+        found: dict[str | None, ast.expr] = {
+            keyword.arg: keyword.value for keyword in node.keywords
+        }
+        found |= dict(zip(names, node.args, strict=False))
+        count = len(node.args) + len(node.keywords)
+        if set(found) != set(names) or count != len(names):
+            text = self.source.text(node.func)
+            prefix = text.rpartition(".")[0]
+            raise self.source.type_error(
+                node,
+                f"`{text}` takes {', '.join(names[:-1])} and {names[-1]}: write "
+                f"`{prefix + '.' if prefix else ''}{_USE[name]}`",
+            )
+        return found["shape"], found["dtype"], found.get("value")
+
+    def _shape(self, node: ast.expr) -> tuple[Affine, ...]:
+        sizes = node.elts if isinstance(node, ast.Tuple) else [node]
+        if not sizes:
+            raise self.source.type_error(
+                node, "a tensor without dimensions: write a variable, `x = f32(0)`"
+            )
+        return tuple(self._size(size) for size in sizes)
+
+    def _size(self, node: ast.expr) -> Affine:
+        form = self.expressions.affine(node, "a size")
+        if not form.names() <= set(self.expressions.scope.dims):
+            raise self.source.type_error(
+                node,
+                "a size cannot depend on a loop variable: use dims and constants",
+            )
+        if form.is_constant and form.constant < 0:
+            raise self.source.type_error(
+                node, f"a size is at least 0, not {form.constant}"
+            )
+        return form
+
+
+def _zero(dtype: DType) -> Value:
+    return number(False if dtype.kind == "bool" else 0)

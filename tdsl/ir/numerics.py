@@ -1,0 +1,13 @@
+"""How freely a schedule and a backend may treat floating-point arithmetic."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Numerics = Literal["bitwise", "reassoc", "fast"]
+"""`bitwise`: the operations of the source in the source's order, so every schedule
+gives the same bits. `reassoc`: reductions may be reordered and contracted to fused
+multiply-adds. `fast`: also approximate reciprocals and the like, within a stated
+bound."""
+
+NUMERICS: tuple[str, ...] = get_args(Numerics)

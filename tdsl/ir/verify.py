@@ -1,0 +1,248 @@
+"""What well-formed IR is, as a list of checks that can be run between passes."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from .affine import Affine
+from .nodes import (
+    Alloc,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Instance,
+    Load,
+    LoopKind,
+    Memory,
+    Reduce,
+    ReduceOp,
+    Role,
+    Select,
+    Stmt,
+    Store,
+    Tensor,
+    Unary,
+)
+from .walk import walk
+
+_ARITHMETIC = frozenset("add sub mul div floordiv mod pow min max".split())
+_COMPARISONS = frozenset("lt le gt ge eq ne".split())
+_LOGIC = frozenset({"and", "or"})
+_INTEGER = frozenset({"i32", "i64"})
+
+
+def verify(function: Function) -> None:
+    """Assert that *function* is well-formed; the message names what is not."""
+    _verify_names(function)
+    dims = frozenset(dim.name for dim in function.dims)
+    for dim in function.dims:
+        assert dim.min >= 0 and dim.multiple >= 1, f"dim {dim.name}: {dim}"
+        assert dim.max is None or dim.min <= dim.max, f"dim {dim.name} is empty: {dim}"
+    for param in function.params:
+        tensor = param.tensor
+        _verify_forms(tensor.shape, dims, f"shape of {tensor.name}")
+        scalar = not tensor.shape
+        assert not scalar or param.role is Role.INPUT, f"scalar result {tensor.name}"
+        output = param.role is Role.OUTPUT
+        assert output or not param.returned, f"returned {tensor.name} is no output"
+    roles = {param.tensor.name: param.role for param in function.params}
+    tensors = {param.tensor.name: param.tensor for param in function.params}
+    scope = _Scope(dims, dims, tensors, roles, parent=None)
+    _verify_block(function.body, scope)
+
+
+def _verify_names(function: Function) -> None:
+    names = [dim.name for dim in function.dims]
+    names += [param.tensor.name for param in function.params]
+    for node in walk(function):
+        if isinstance(node, For):
+            names.append(node.axis)
+        elif isinstance(node, Alloc):
+            names.append(node.tensor.name)
+    seen: set[str] = set()
+    for name in names:
+        assert name.isidentifier(), f"{name!r} is no identifier"
+        assert name not in seen, f"{name} names two things"
+        seen.add(name)
+
+
+class _Scope:
+    """What is visible: dims, axes (with the dims in *names*) and tensors."""
+
+    def __init__(
+        self,
+        dims: frozenset[str],
+        names: frozenset[str],
+        tensors: dict[str, Tensor],
+        roles: dict[str, Role],
+        parent: For | None,
+    ) -> None:
+        self.dims, self.names, self.tensors = dims, names, tensors
+        self.roles, self.parent = roles, parent
+
+    def inside(self, loop: For | None) -> _Scope:
+        names = self.names if loop is None else self.names | {loop.axis}
+        return _Scope(self.dims, names, dict(self.tensors), self.roles, loop)
+
+
+def _verify_block(block: Block, scope: _Scope) -> None:
+    assert isinstance(block.statements, tuple), "the statements of a block: no tuple"
+    for statement in block.statements:
+        _verify_statement(statement, scope)
+
+
+def _verify_statement(statement: Stmt, scope: _Scope) -> None:
+    match statement:
+        case For():
+            _verify_loop(statement, scope)
+            _verify_block(statement.body, scope.inside(statement))
+        case If():
+            assert statement.conditions, "an If without conditions"
+            _verify_forms(statement.conditions, scope.names, "condition")
+            _verify_block(statement.body, scope.inside(None))
+        case Store() | Reduce():
+            _verify_write(statement, scope)
+        case Alloc():
+            tensor = statement.tensor
+            _verify_forms(tensor.shape, scope.names, f"shape of {tensor.name}")
+            scalar = not tensor.shape
+            register = statement.memory is Memory.REGISTER
+            assert register or not scalar, f"scalar {tensor.name} is not a register"
+            scope.tensors[tensor.name] = tensor
+        case _:
+            assert_never(statement)
+
+
+def _verify_loop(loop: For, scope: _Scope) -> None:
+    where = f"loop {loop.axis}"
+    assert loop.starts and loop.stops, f"{where} has no start or no stop"
+    assert isinstance(loop.step, int) and loop.step >= 1, f"{where}: step {loop.step}"
+    _verify_forms(loop.starts, scope.names, where)
+    _verify_forms(loop.stops, scope.names, where)
+    if loop.kind is LoopKind.VECTORIZED:
+        assert loop.step == 1, f"vectorized {where} has step {loop.step}"
+    if loop.kind in (LoopKind.VECTORIZED, LoopKind.UNROLLED):
+        assert fixed_extent(loop) is not None, f"{loop.kind.value} {where} has no size"
+    if loop.kind is LoopKind.FUSED:
+        parent = scope.parent
+        assert parent is not None and parent.body.statements == (loop,), (
+            f"fused {where} is not alone in the loop around it"
+        )
+
+
+def fixed_extent(loop: For) -> int | None:
+    """Return the greatest number of values *loop* spans if its bounds fix one.
+
+    That is so with one start s and a stop s + constant among its stops.
+    """
+    if len(loop.starts) != 1:
+        return None
+    spans = [stop - loop.starts[0] for stop in loop.stops]
+    return min((span.constant for span in spans if span.is_constant), default=None)
+
+
+def _verify_write(statement: Store | Reduce, scope: _Scope) -> None:
+    name = statement.tensor
+    tensor = _verify_element(name, statement.index, scope)
+    role = scope.roles.get(name)
+    assert role is not Role.INPUT, f"a write to the input {name}"
+    if isinstance(statement, Reduce):
+        assert isinstance(statement.op, ReduceOp), f"reduction {statement.op}"
+        assert tensor.dtype.kind != "bool", f"a reduction of the bool {name}"
+    dtype = _verify_expr(statement.value, scope)
+    assert dtype == tensor.dtype.name, f"{dtype} stored in {name}: {tensor.dtype}"
+    if statement.instance is not None:
+        _verify_instance(statement.instance, scope)
+
+
+def _verify_instance(instance: Instance, scope: _Scope) -> None:
+    assert instance.label, "an instance without a label"
+    _verify_forms(instance.coordinates, scope.names, f"instance {instance.label}")
+
+
+def _verify_element(name: str, index: tuple[Affine, ...], scope: _Scope) -> Tensor:
+    assert name in scope.tensors, f"{name} is not declared here"
+    tensor = scope.tensors[name]
+    rank, given = len(tensor.shape), len(index)
+    assert rank == given, f"{name} has rank {rank} but {given} subscripts"
+    _verify_forms(index, scope.names, f"subscript of {name}")
+    return tensor
+
+
+def _verify_forms(
+    forms: tuple[Affine, ...], names: frozenset[str], what: str
+) -> None:
+    assert isinstance(forms, tuple), f"{what}: no tuple"
+    for form in forms:
+        assert isinstance(form, Affine), f"{what}: {form!r} is no affine form"
+        unknown = sorted(form.names() - names)
+        assert not unknown, f"{what}: {unknown[0]} is not visible in {form}"
+
+
+def _verify_expr(expr: Expr, scope: _Scope) -> str:
+    """Assert that *expr* is well-formed; return the name of its dtype."""
+    dtype = expr.dtype
+    match expr:
+        case Const():
+            _verify_const(expr)
+        case Index():
+            _verify_forms((expr.value,), scope.names, "index")
+            assert dtype.kind != "bool", f"an index of dtype {dtype}"
+        case Load():
+            tensor = _verify_element(expr.tensor, expr.index, scope)
+            assert dtype == tensor.dtype, f"load of {expr.tensor} as {dtype}"
+        case Unary():
+            _verify_unary(expr, _verify_expr(expr.operand, scope))
+        case Binary():
+            sides = _verify_expr(expr.left, scope), _verify_expr(expr.right, scope)
+            _verify_binary(expr, *sides)
+        case Call():
+            operand = _verify_expr(expr.operand, scope)
+            assert operand == dtype.name, f"{expr.function}: {operand} gives {dtype}"
+            assert dtype.kind != "bool", f"{expr.function} of bool"
+        case Select():
+            condition = _verify_expr(expr.condition, scope)
+            assert condition == "bool", f"a condition of dtype {condition}"
+            for branch in (expr.then, expr.otherwise):
+                found = _verify_expr(branch, scope)
+                assert found == dtype.name, f"a branch of dtype {found} in {dtype}"
+        case Cast():
+            _verify_expr(expr.operand, scope)
+        case _:
+            assert_never(expr)
+    return dtype.name
+
+
+def _verify_const(expr: Const) -> None:
+    wanted = {"float": float, "int": int, "bool": bool}[expr.dtype.kind]
+    found = type(expr.value)
+    assert found is wanted, f"constant {expr.value!r} of dtype {expr.dtype}"
+
+
+def _verify_unary(expr: Unary, operand: str) -> None:
+    assert expr.op in ("neg", "not"), f"operation {expr.op}"
+    assert operand == expr.dtype.name, f"{expr.op}: {operand} gives {expr.dtype}"
+    assert (expr.op == "not") == (operand == "bool"), f"{expr.op} of {operand}"
+
+
+def _verify_binary(expr: Binary, left: str, right: str) -> None:
+    op, dtype = expr.op, expr.dtype.name
+    assert left == right, f"{op} of {left} and {right}"
+    if op in _COMPARISONS:
+        assert dtype == "bool", f"{op} gives {dtype}"
+        ordered = op not in ("eq", "ne")
+        assert not (ordered and left == "bool"), f"{op} of bools"
+    elif op in _LOGIC:
+        assert left == dtype == "bool", f"{op} of {left} gives {dtype}"
+    else:
+        assert op in _ARITHMETIC, f"operation {op}"
+        assert left == dtype != "bool", f"{op} of {left} gives {dtype}"
+        division = op in ("div", "pow") and dtype in _INTEGER
+        assert not division, f"{op} of {dtype}"

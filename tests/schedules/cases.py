@@ -1,0 +1,195 @@
+"""Schedules that must be accepted, print as recorded, and compute the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tdsl.schedules.schedule import Schedule
+
+Chain = Callable[[Schedule], Schedule]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel and the steps applied to it."""
+
+    name: str
+    kernel: str
+    chain: Chain
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def register_tile(s: Schedule) -> Schedule:
+    """Split matmul for packing, with a small register tile."""
+    return (
+        s.split("i", 12)
+        .split("i_i", 4, names=("i_t", "i_i"))
+        .split("j", 8, names=("j_t", "j_i"))
+        .split("k", 5)
+        .reorder("k_o", "i_o", "j_t", "i_t", "k_i", "i_i", "j_i")
+        .unroll("i_i")
+        .vectorize("j_i")
+    )
+
+
+def packed(s: Schedule) -> Schedule:
+    """Pack both operands and accumulate in registers."""
+    return (
+        register_tile(s)
+        .cache_write("C", "i_t")
+        .compute_at("S0", "i_t")
+        .cache_read("B", "k_o", layout=("j_t", "k_i", "j_i"))
+        .cache_read("A", "i_o", layout=("i_t", "k_i", "i_i"))
+        .parallelize("i_o")
+        .parallelize("j_t_B_pack")
+        .vectorize("j_i_B_pack")
+        .unroll("i_i_A_pack")
+    )
+
+
+CASES = (
+    Case("split_guard", "scale", lambda s: s.split("i", 32)),
+    Case("split_names", "scale", lambda s: s.split("i", 4, names=("a", "b"))),
+    Case("split_cut", "scale", lambda s: s.split("i", 4, tail="cut")),
+    Case("split_cut_interior", "interior", lambda s: s.split("i", 4, tail="cut")),
+    Case("split_fixed", "scale_fixed", lambda s: s.split("i", 32)),
+    Case("split_perfect", "scale_multiple", lambda s: s.split("i", 8, tail="perfect")),
+    Case(
+        "split_twice",
+        "scale",
+        lambda s: s.split("i", 12).split("i_i", 4).split("i_o", 2),
+    ),
+    Case("split_after_cut", "matmul", lambda s: s.split("j", 4, tail="cut")),
+    Case("tile", "matmul", lambda s: s.tile(("i", "j"), (4, 8))),
+    Case("reorder", "matmul", lambda s: s.reorder("k", "i")),
+    Case("reorder_triangle", "triangle", lambda s: s.reorder("j", "i")),
+    Case(
+        "reorder_triangle_back",
+        "triangle",
+        lambda s: s.reorder("j", "i").reorder("i", "j"),
+    ),
+    Case("fuse", "matmul", lambda s: s.fuse("i", "j").parallelize("i")),
+    Case("fission", "two", lambda s: s.fission("i", after="S0")),
+    Case("fission_position", "two", lambda s: s.fission("i", after=1)),
+    Case(
+        "kinds",
+        "matmul",
+        lambda s: (
+            s.split("j", 8)
+            .split("i", 4)
+            .unroll("i_i")
+            .vectorize("j_i")
+            .parallelize("i_o")
+        ),
+    ),
+    Case(
+        "cache_read_box",
+        "conv2d",
+        lambda s: s.tile(("y", "x"), (4, 8)).cache_read("X", "x_o"),
+    ),
+    Case(
+        "cache_read_whole",
+        "matmul",
+        lambda s: s.split("j", 8).cache_read("B", None, layout=("j_o", "k", "j_i")),
+    ),
+    Case(
+        "cache_read_windows",
+        "conv2d",
+        lambda s: (
+            s.split("x", 8)
+            .reorder("y", "x_o", "r", "s", "x_i")
+            .cache_read("X", "x_o", layout=("r", "s", "x_i"), name="columns")
+        ),
+    ),
+    Case(
+        "cache_read_stencil",
+        "interior",
+        lambda s: s.split("i", 8).cache_read("X", "i_o"),
+    ),
+    Case("cache_write", "matmul", lambda s: register_tile(s).cache_write("C", "i_t")),
+    Case(
+        "cache_write_array",
+        "matmul",
+        lambda s: register_tile(s).cache_write(
+            "C", "j_t", memory="array", layout=("j_i", "i_t", "i_i")
+        ),
+    ),
+    Case(
+        "cache_write_scalar",
+        "matmul",
+        lambda s: s.compute_at("S0", "j").cache_write("C", "j"),
+    ),
+    Case(
+        "cache_write_box",
+        "time",
+        lambda s: s.split("i", 6).cache_write("X", "i_o", memory="array"),
+    ),
+    Case("compute_at", "matmul", lambda s: register_tile(s).compute_at("S0", "i_t")),
+    Case(
+        "compute_at_outer", "matmul", lambda s: register_tile(s).compute_at("S0", "i_o")
+    ),
+    Case(
+        "compute_at_then_cache_write",
+        "matmul",
+        lambda s: register_tile(s).compute_at("S0", "i_t").cache_write("C", "i_t"),
+    ),
+    Case(
+        "one_reduction_block",
+        "matmul",
+        lambda s: (
+            s.tile(("i", "j"), (4, 8))
+            .reorder("i_o", "j_o", "k", "i_i", "j_i")
+            .compute_at("S0", "j_o")
+            .cache_write("C", "j_o")
+        ),
+    ),
+    Case(
+        "compute_at_local",
+        "blur",
+        lambda s: s.tile(("y", "x"), (4, 8)).compute_at("T", "x_o"),
+    ),
+    Case("compute_at_rows", "blur", lambda s: s.compute_at("T", "y")),
+    Case("inline", "chain", lambda s: s.inline("T")),
+    Case("inline_scalar", "softmax", lambda s: s.inline("e")),
+    Case("inline_stencil", "blur", lambda s: s.inline("T")),
+    Case(
+        "rfactor", "row_sums", lambda s: s.split("j", 8).rfactor("j_i").vectorize("j_i")
+    ),
+    Case(
+        "rfactor_init_inside",
+        "row_sums",
+        lambda s: s.compute_at("S0", "i").split("j", 8).rfactor("j_i").vectorize("j_i"),
+    ),
+    Case(
+        "rfactor_scalar",
+        "softmax",
+        lambda s: s.split("j", 4).rfactor("j_i").vectorize("j_i"),
+    ),
+    Case(
+        "rfactor_parallel",
+        "row_sums",
+        lambda s: (
+            s.split("j", 8)
+            .reorder("j_o", "i", "j_i")
+            .rfactor("j_o", name="P")
+            .parallelize("j_o")
+        ),
+    ),
+    Case("packed_matmul", "matmul", packed),
+    Case(
+        "tiled_conv2d",
+        "conv2d",
+        lambda s: (
+            s.tile(("y", "x"), (2, 8))
+            .reorder("y_o", "x_o", "r", "s", "y_i", "x_i")
+            .unroll("y_i")
+            .vectorize("x_i")
+            .compute_at("S0", "x_o")
+            .cache_write("Y", "x_o")
+            .parallelize("y_o")
+        ),
+    ),
+)

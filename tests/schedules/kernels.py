@@ -1,0 +1,119 @@
+"""The kernels that the schedule tests start from, as text."""
+
+from __future__ import annotations
+
+from tdsl.ir.nodes import Function
+
+from ..ir_text import read_function
+
+TEXTS = {
+    "scale": """
+def scale(X: f32[M], Y: output f32[M]) for M:
+    for i in range(M):
+        Y[i] = (X[i] * 2.0)  # S0[i]
+""",
+    "scale_fixed": """
+def scale_fixed(X: f32[96], Y: output f32[96]):
+    for i in range(96):
+        Y[i] = (X[i] * 2.0)  # S0[i]
+""",
+    "scale_multiple": """
+def scale_multiple(X: f32[M], Y: output f32[M]) for M%16==0:
+    for i in range(M):
+        Y[i] = (X[i] * 2.0)  # S0[i]
+""",
+    "interior": """
+def interior(X: f32[M], Y: inout f32[M]) for M:
+    for i in range(1, M - 1):
+        Y[i] = (X[i - 1] + X[i + 1])  # S0[i]
+""",
+    "matmul": """
+def matmul(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for 1<=M, 1<=N, 1<=K:
+    for i0 in range(M):
+        for j0 in range(N):
+            C[i0, j0] = 0.0  # S0[i0, j0]
+    for i in range(M):
+        for j in range(N):
+            for k in range(K):
+                C[i, j] += (A[i, k] * B[k, j])  # S1[i, j, k]
+""",
+    "conv2d": """
+def conv2d(X: f32[H, W], F: f32[3, 3], Y: output f32[H - 2, W - 2]) for 2<=H, 2<=W:
+    for y0 in range(H - 2):
+        for x0 in range(W - 2):
+            Y[y0, x0] = 0.0  # S0[y0, x0]
+    for y in range(H - 2):
+        for x in range(W - 2):
+            for r in range(3):
+                for s in range(3):
+                    Y[y, x] += (X[r + y, s + x] * F[r, s])  # S1[y, x, r, s]
+""",
+    "blur": """
+def blur(X: f32[H, W], Y: output f32[H - 2, W - 2]) for 2<=H, 2<=W:
+    T = local f32[H - 2, W]
+    for a in range(H - 2):
+        for b in range(W):
+            T[a, b] = (X[a, b] + X[a + 2, b])  # S0[a, b]
+    for y in range(H - 2):
+        for x in range(W - 2):
+            Y[y, x] = ((T[y, x] + T[y, x + 1]) + T[y, x + 2])  # S1[y, x]
+""",
+    "triangle": """
+def triangle(A: f32[N, N], X: f32[N], Y: inout f32[N]) for N:
+    for i in range(N):
+        for j in range(i + 1):
+            Y[i] += (A[i, j] * X[j])  # S0[i, j]
+""",
+    "row_sums": """
+def row_sums(A: f32[M, N], S: output f32[M]) for M, N:
+    for i0 in range(M):
+        S[i0] = 0.0  # S0[i0]
+    for i in range(M):
+        for j in range(N):
+            S[i] += A[i, j]  # S1[i, j]
+""",
+    "softmax": """
+def softmax(X: f32[M, N], Y: output f32[M, N]) for 1<=M, 1<=N:
+    for i in range(M):
+        m = local f32 in registers
+        m = X[i, 0]  # S0[i]
+        for j in range(N):
+            m = max(m, X[i, j])  # S1[i, j]
+        z = local f32 in registers
+        z = 0.0  # S2[i]
+        for j2 in range(N):
+            e = local f32 in registers
+            e = (X[i, j2] - m)  # S3[i, j2]
+            Y[i, j2] = e  # S4[i, j2]
+            z += e  # S5[i, j2]
+        for j3 in range(N):
+            Y[i, j3] = (Y[i, j3] + z)  # S6[i, j3]
+""",
+    "two": """
+def two(X: f32[M], Y: output f32[M], Z: output f32[M]) for M:
+    for i in range(M):
+        Y[i] = (X[i] * 2.0)  # S0[i]
+        Z[i] = (Y[i] + 1.0)  # S1[i]
+""",
+    "chain": """
+def chain(X: f32[M, N], Y: output f32[M, N]) for M, N:
+    T = local f32[M, N]
+    for a in range(M):
+        for b in range(N):
+            T[a, b] = (X[a, b] * 3.0)  # S0[a, b]
+    for i in range(M):
+        for j in range(N):
+            Y[i, j] = (T[i, j] + 1.0)  # S1[i, j]
+""",
+    "time": """
+def time(X: inout f32[N]) for 2<=N:
+    for t in range(4):
+        for i in range(1, N - 1):
+            X[i] = (X[i - 1] + X[i + 1])  # S0[t, i]
+""",
+}
+
+
+def kernel(name: str) -> Function:
+    """Return the kernel of that name."""
+    return read_function(TEXTS[name])

@@ -1,0 +1,191 @@
+"""What the documents show is what the commands print.
+
+A fenced block below one of these HTML comments is checked:
+
+    <!-- code: NAME.py -->            saved as NAME.py beside the repository's folders
+    <!-- output: COMMAND -->          what COMMAND prints
+    <!-- output: COMMAND | lines 5-30 -->     those lines of it
+    <!-- output: COMMAND | contains WORD -->  an example: other machines print other
+                                              text, and WORD must be in both
+    <!-- output: COMMAND | loop with WORD --> the same, for the innermost loop of
+                                              assembly that contains WORD
+
+`python -m pytest tests/test_docs.py --update-golden` rewrites the blocks.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+DOCUMENTS = ("README.md", "docs/tour.md")
+BLOCK = re.compile(
+    r"<!-- (?P<what>code|output): (?P<argument>.*?) -->\n"
+    r"```\w*\n(?P<text>.*?)```$",
+    re.DOTALL | re.MULTILINE,
+)
+PROGRAMS = {
+    "tdsl": [sys.executable, "-m", "tdsl.cli"],
+    "python": [sys.executable],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A block of a document that shows what a command prints."""
+
+    document: str
+    command: str
+    selection: str
+    text: str
+
+
+def read(document: str) -> str:
+    return (REPOSITORY / document).read_text(encoding="utf-8")
+
+
+def outputs(document: str) -> Iterator[Output]:
+    for match in BLOCK.finditer(read(document)):
+        if match["what"] == "output":
+            command, _, selection = match["argument"].partition(" | ")
+            yield Output(document, command, selection, match["text"])
+
+
+@cache
+def printed(folder: Path, command: str) -> str:
+    """Run *command* in *folder* and return its standard output."""
+    name, *arguments = shlex.split(command)
+    finished = subprocess.run(
+        [*PROGRAMS[name], *arguments], cwd=folder, capture_output=True, text=True
+    )
+    assert finished.returncode == 0, f"{command}\n{finished.stderr}"
+    return finished.stdout
+
+
+def selected(text: str, selection: str) -> str:
+    """Return the part of *text* that a block shows."""
+    match selection.split():
+        case []:
+            return text
+        case ["lines", span]:
+            first, last = map(int, span.split("-"))
+            return "\n".join(text.splitlines()[first - 1 : last]) + "\n"
+        case ["contains", word]:
+            assert word in text
+            return text
+        case ["loop", "with", word]:
+            return innermost_loop(text, word)
+    raise AssertionError(f"unknown selection {selection!r}")
+
+
+def innermost_loop(assembly: str, word: str) -> str:
+    """Return the loop with most *word*s among those that jump back without a label."""
+    lines = assembly.splitlines()
+    loops: list[list[str]] = []
+    for number, line in enumerate(lines):
+        label = line.split("#")[0].strip()
+        if not label.endswith(":"):
+            continue
+        body = [line]
+        for follower in lines[number + 1 :]:
+            if follower.split("#")[0].strip().endswith(":"):
+                break
+            body.append(follower)
+            if re.search(rf"\bj\w+\s+{re.escape(label[:-1])}$", follower.strip()):
+                loops.append(body)
+                break
+    assert loops, "no loop in the assembly"
+    best = max(loops, key=lambda loop: sum(word in line for line in loop))
+    assert any(word in line for line in best), f"no loop contains {word}"
+    return "\n".join(best) + "\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the code blocks of all documents, and links to the repository."""
+    scratch = tmp_path_factory.mktemp("documents")
+    for entry in ("examples", "benchmarks"):
+        (scratch / entry).symlink_to(REPOSITORY / entry)
+    for document in DOCUMENTS:
+        for match in BLOCK.finditer(read(document)):
+            if match["what"] == "code":
+                (scratch / match["argument"]).write_text(match["text"], "utf-8")
+    return scratch
+
+
+def described(output: Output) -> str:
+    return f"{output.document}: {output.command} | {output.selection}"
+
+
+@pytest.mark.parametrize(
+    "output", [o for d in DOCUMENTS for o in outputs(d)], ids=described
+)
+def test_blocks_are_true(output: Output, folder: Path, update_golden: bool) -> None:
+    actual = selected(printed(folder, output.command), output.selection)
+    if update_golden:
+        rewrite(output, actual)
+        return
+    match output.selection.split():
+        case ["contains", word] | ["loop", "with", word]:
+            assert word in output.text
+        case _:
+            assert output.text == actual
+
+
+def rewrite(output: Output, actual: str) -> None:
+    """Put *actual* in place of the block of *output*."""
+    selection = f" | {output.selection}" if output.selection else ""
+    argument = f"{output.command}{selection}"
+
+    def replaced(match: re.Match[str]) -> str:
+        if match["argument"] != argument:
+            return match[0]
+        start, end = (place - match.start() for place in match.span("text"))
+        return match[0][:start] + actual + match[0][end:]
+
+    text = BLOCK.sub(replaced, read(output.document))
+    (REPOSITORY / output.document).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_named_files_and_functions_exist(document: str) -> None:
+    """`folder/file.py` exists, and `folder/file.py:name` defines that name."""
+    for path, _, name in re.findall(r"`([\w/]+\.py)(:(\w+))?`", read(document)):
+        file = REPOSITORY / path
+        assert file.is_file(), f"{document} names {path}"
+        if name:
+            defined = re.compile(rf"^\s*(def|class) {name}\b|^{name}\b", re.MULTILINE)
+            assert defined.search(file.read_text(encoding="utf-8")), f"{path}:{name}"
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_lead_somewhere(document: str) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", read(document)):
+        assert ((REPOSITORY / document).parent / target).exists(), target
+
+
+def test_the_readme_holds_both_commands() -> None:
+    """`.ci/run` reads the second one from there."""
+    text = read("README.md")
+    for name, parts in {
+        "main": ("pip install", "tdsl tune examples/01_matmul.py:matmul", "02_digits"),
+        "test": ("pip install", "pytest"),
+    }.items():
+        match = re.search(rf"^<!-- command: {name} -->\n```sh\n(.*)\n```$", text, re.M)
+        assert match, f"README.md has no one-line block for the command {name}"
+        for part in parts:
+            assert part in match[1]
+
+
+def test_the_innermost_loop_is_found() -> None:
+    assembly = "\tnop\n.LB1:\n\tadd\n.LB2:\n\tvfmadd\n\tjne\t.LB2\n\tjmp\t.LB1\n"
+    assert innermost_loop(assembly, "vfmadd") == ".LB2:\n\tvfmadd\n\tjne\t.LB2\n"

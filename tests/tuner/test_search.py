@@ -1,0 +1,187 @@
+"""The search over an abstract space: order, repeats, failures, time, resumption."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tdsl.tuner.process import Interrupted
+from tdsl.tuner.records import Config
+
+from .fakes import ROOMY, FakeParam, FakeSketch, FakeWorkshop, search, steady
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.jsonl"
+
+
+def test_finds_the_best_point(ledger: Path) -> None:
+    found = search(FakeWorkshop(), ledger).run()
+    assert found.best is not None
+    assert found.best.config == {"rows": 4, "vectors": 2, "block": 64}
+    assert found.best_ratio == pytest.approx(1 / 3, rel=0.1)
+
+
+def test_measures_the_default_first(ledger: Path) -> None:
+    search(FakeWorkshop(), ledger).run()
+    assert rows(ledger)[0]["config"] == ROOMY.default()
+
+
+def test_measures_nothing_twice(ledger: Path) -> None:
+    workshop = FakeWorkshop()
+    search(workshop, ledger, budget=1e6).run()
+    tried = [row["candidate"] for row in rows(ledger)]
+    assert len(tried) == len(set(tried)) == 60  # the whole space, each point once
+
+
+def test_an_exhausted_space_is_a_success(ledger: Path) -> None:
+    assert search(FakeWorkshop(), ledger, budget=1e6).run().stop == "exhausted"
+
+
+def test_points_with_one_program_are_one_candidate(ledger: Path) -> None:
+    """A point whose program was measured is answered from memory."""
+    workshop = FakeWorkshop(sizes=())
+    real_build = workshop.build
+    workshop.build = lambda config: real_build({**config, "block": 64})  # type: ignore[method-assign]
+    search(workshop, ledger, budget=1e6).run()
+    assert len(rows(ledger)) == 12
+
+
+@pytest.mark.parametrize("choices", [(), ((8,),), ((8, 16),)])
+def test_tiny_spaces(ledger: Path, choices: tuple[tuple[int, ...], ...]) -> None:
+    sketch = FakeSketch(tuple(FakeParam("rows", c) for c in choices))
+    workshop = FakeWorkshop(seconds=lambda config: 1.0, sizes=())
+    found = search(workshop, ledger, sketch=sketch).run()
+    assert found.stop == "exhausted"
+    assert found.tried == max(1, len(choices and choices[0]))
+
+
+def test_infeasible_points_are_refused_not_failed(ledger: Path) -> None:
+    workshop = FakeWorkshop(refuse=lambda config: int(config["rows"]) == 8)
+    found = search(workshop, ledger, budget=1e6).run()
+    refused = [row for row in rows(ledger) if row["status"] == "refused"]
+    assert len(refused) == 15
+    assert {row["config"]["rows"] for row in refused} == {8}  # type: ignore[index]
+    assert found.best is not None and found.best.config["rows"] == 4
+
+
+def test_a_failing_candidate_costs_only_itself(ledger: Path) -> None:
+    def fail(config: Config) -> str:
+        return "crash (SIGSEGV)" if config["vectors"] == 4 else ""
+
+    found = search(FakeWorkshop(fail=fail), ledger, budget=1e6).run()
+    failed = [row for row in rows(ledger) if row["status"] == "failed"]
+    assert {row["cause"] for row in failed} == {"crash (SIGSEGV)"}
+    assert found.best is not None and found.best.config["vectors"] == 2
+
+
+def test_all_failing(ledger: Path) -> None:
+    found = search(FakeWorkshop(fail=lambda config: "wrong"), ledger, budget=30).run()
+    assert found.best is None
+    assert {row["status"] for row in rows(ledger)} == {"failed"}
+
+
+def test_a_failing_default_is_replaced_as_the_baseline(ledger: Path) -> None:
+    def fail(config: Config) -> str:
+        return "wrong" if config == ROOMY.default() else ""
+
+    found = search(FakeWorkshop(fail=fail), ledger, budget=1e6).run()
+    assert found.best is not None
+    assert found.best.config == {"rows": 4, "vectors": 2, "block": 64}
+
+
+def test_stays_within_the_budget(ledger: Path) -> None:
+    workshop = FakeWorkshop(compile_seconds=3.0)
+    found = search(workshop, ledger, budget=20.0).run()
+    assert found.stop == "budget"
+    assert 20.0 <= workshop.clock.now <= 24.0
+
+
+def test_a_slow_compilation_is_cut_by_the_budget(ledger: Path) -> None:
+    workshop = FakeWorkshop(compile_seconds=1000.0)
+    search(workshop, ledger, budget=20.0).run()
+    assert workshop.clock.now <= 24.0
+
+
+def test_an_interruption_keeps_everything(ledger: Path) -> None:
+    job = search(FakeWorkshop(), ledger, budget=1e6)
+    job.should_stop = lambda: len(job.workshop.measured) > 7  # type: ignore[attr-defined]
+    found = job.run()
+    assert found.stop == "interrupted"
+    assert found.best is not None
+    assert len(rows(ledger)) == found.tried > 5
+
+
+def test_an_interruption_inside_a_measurement(ledger: Path) -> None:
+    workshop = FakeWorkshop()
+    measure = workshop.measure
+
+    def interrupted(*arguments: object) -> object:
+        if len(workshop.measured) == 4:
+            raise Interrupted
+        return measure(*arguments)  # type: ignore[arg-type]
+
+    workshop.measure = interrupted  # type: ignore[assignment, method-assign]
+    assert search(workshop, ledger).run().stop == "interrupted"
+    assert len(rows(ledger)) == 4
+
+
+def test_resumption_measures_nothing_again(ledger: Path) -> None:
+    first = search(FakeWorkshop(), ledger, budget=15.0).run()
+    done = {row["candidate"] for row in rows(ledger)}
+    second = search(FakeWorkshop(), ledger, budget=1e6).run()
+    assert second.resumed == len(done) > 3
+    tried = [row["candidate"] for row in rows(ledger)]
+    assert len(tried) == len(set(tried)) == 60
+    assert second.best_ratio <= first.best_ratio * 1.05
+
+
+def test_resumption_keeps_the_best(ledger: Path) -> None:
+    search(FakeWorkshop(), ledger, budget=1e6).run()
+    workshop = FakeWorkshop()
+    found = search(workshop, ledger, budget=5.0).run()
+    assert found.best is not None
+    assert found.best.config == {"rows": 4, "vectors": 2, "block": 64}
+    assert len(workshop.measured) == 2  # the default and the best, for this session
+
+
+def test_drift_does_not_choose_the_winner(ledger: Path) -> None:
+    """A machine that gets ever slower makes no later candidate lose, or win."""
+    for drift in (0.05, -0.004):
+        path = ledger.with_name(f"{drift}.jsonl")
+        found = search(FakeWorkshop(drift=drift), path, budget=200.0).run()
+        assert found.best is not None
+        assert found.best.config == {"rows": 4, "vectors": 2, "block": 64}
+
+
+def test_equal_candidates_never_replace_the_default(ledger: Path) -> None:
+    workshop = FakeWorkshop(seconds=lambda config: 1.0, spread=0.05)
+    found = search(workshop, ledger, budget=1e6).run()
+    assert found.best is found.default
+
+
+def test_a_large_space_starts_at_once(ledger: Path) -> None:
+    params = [FakeParam(f"p{i}", tuple(range(50)), "size") for i in range(12)]
+    workshop = FakeWorkshop(seconds=lambda config: 1.0, sizes=[p.name for p in params])
+    found = search(workshop, ledger, sketch=FakeSketch(params), budget=5.0).run()
+    assert found.tried > 10
+
+
+def test_the_seed_decides_the_order(tmp_path: Path) -> None:
+    def order(name: str, seed: int) -> list[object]:
+        path = tmp_path / name
+        search(FakeWorkshop(), path, seed=seed).run()
+        return [row["candidate"] for row in rows(path)]
+
+    assert order("a", 1) == order("b", 1) != order("c", 2)
+
+
+def test_steady_is_least_where_the_tests_say() -> None:
+    assert steady({"rows": 4, "vectors": 2, "block": 64}) == 1e-3

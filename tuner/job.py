@@ -1,0 +1,374 @@
+"""`tune`: one tuning job from a kernel and its dims to a stored schedule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from os import environ
+from pathlib import Path
+from time import monotonic
+from typing import Protocol
+
+from ..analysis.cost import cost
+from ..entries import Entry, Situation, forget, program_hash, situation, store
+from ..errors import ArgumentError, CacheError, TuningError
+from ..ir.nodes import Function, Role
+from ..ir.numerics import Numerics
+from ..paths import default_ledger
+from ..schedules.sketches import sketch
+from ..target import Target, host
+from .candidates import Candidate, Failure, Refused, describe
+from .contenders import ContenderSource
+from .final import FinalTiming, Verdict, choose_finalists, recheck
+from .fingerprint import space_version, tool_versions
+from .ledger import Ledger
+from .process import Interrupted
+from .records import Key, Record
+from .results import Contender, Outcome, Peak, TuningResult, group_failures
+from .search import Found, Search, View
+from .space import SearchSpace
+from .statistics import Interval, median
+from .stopping import StopRequest, stop_on_signals
+from .workshop import CpuWorkshop
+
+FINAL_SHARE = 0.15
+"""The part of the budget kept for the final re-check, up to FINAL_SECONDS."""
+FINAL_SECONDS = 8.0
+INSIDE = "TDSL_TUNING_CHILD"
+"""Set in the children of a job, which must not start jobs of their own."""
+
+
+class Tunable(Protocol):
+    """What `tune` needs of a kernel."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+
+    @property
+    def function(self) -> Function:
+        """The parsed program."""
+
+    @property
+    def numerics(self) -> Numerics:
+        """The numerics class, unless the job names another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A job with every choice made."""
+
+    name: str
+    function: Function
+    dims: dict[str, int]
+    threads: int
+    numerics: Numerics
+    target: Target
+    budget: float
+    seed: int
+    ledger: Path
+    contender: ContenderSource | None
+
+    @property
+    def situation(self) -> Situation:
+        """What the winner's entry is filed under."""
+        return situation(
+            program_hash(self.function),
+            self.dims,
+            self.threads,
+            self.numerics,
+            self.target.fingerprint,
+        )
+
+    @property
+    def key(self) -> Key:
+        """What the ledger files this job's candidates under."""
+        where = self.situation
+        return Key(
+            where.program,
+            self.name,
+            self.dims,
+            {p.tensor.name: p.tensor.dtype.name for p in self.function.params},
+            self.threads,
+            self.numerics,
+            where.target,
+            tool_versions(),
+        )
+
+
+def tune(
+    kernel: Tunable,
+    dims: Mapping[str, int],
+    *,
+    budget_s: float = 60.0,
+    threads: int | None = None,
+    target: Target | None = None,
+    numerics: Numerics | None = None,
+    seed: int = 0,
+    ledger: Path | None = None,
+    contender: ContenderSource | None = None,
+    listen: Callable[[View], None] = lambda view: None,
+) -> TuningResult:
+    """Search for the fastest schedule of *kernel* for *dims* and store it.
+
+    The search stops when *budget_s* seconds are over, when every point was tried, or at
+    Ctrl-C, which keeps everything. *listen* is shown the progress. Raise CacheError
+    before any work if the *ledger* cannot be written.
+    """
+    if INSIDE in environ:
+        raise TuningError("a process that measures for a tuning job cannot tune")
+    chosen = target or host()
+    request = Request(
+        kernel.name,
+        kernel.function,
+        check_dims(kernel.name, kernel.function, dims),
+        threads or chosen.cores,
+        numerics or kernel.numerics,
+        chosen,
+        budget_s,
+        seed,
+        ledger or default_ledger(),
+        contender,
+    )
+    book = Ledger.open(request.ledger, request.key)
+    with stop_on_signals() as stop:
+        return _Job(request, book, stop, listen).run()
+
+
+def check_dims(
+    kernel: str, function: Function, dims: Mapping[str, int]
+) -> dict[str, int]:
+    """Return *dims* in the function's order; raise ArgumentError where they do not fit.
+
+    Every dim needs a size that keeps its assumptions.
+    """
+    known = [dim.name for dim in function.dims]
+    listed = ", ".join(known) or "none"
+    for name in dims:
+        if name not in known:
+            raise ArgumentError(f"{kernel} has no dim {name!r}; its dims are {listed}")
+    missing = [name for name in known if name not in dims]
+    if missing:
+        example = " ".join(f"{name}=512" for name in missing)
+        raise ArgumentError(
+            f"{kernel} needs a size for {', '.join(missing)}; add {example}"
+        )
+    for dim in function.dims:
+        size = dims[dim.name]
+        if size < dim.min:
+            raise ArgumentError(f"{dim.name}={size}: {kernel} assumes at least {dim.min}")
+        if dim.max is not None and size > dim.max:
+            raise ArgumentError(f"{dim.name}={size}: {kernel} assumes at most {dim.max}")
+        if size % dim.multiple:
+            raise ArgumentError(
+                f"{dim.name}={size}: {kernel} assumes a multiple of {dim.multiple}"
+            )
+    return {name: dims[name] for name in known}
+
+
+@dataclass(slots=True)
+class _Job:
+    request: Request
+    ledger: Ledger
+    stop: StopRequest
+    listen: Callable[[View], None]
+
+    def run(self) -> TuningResult:
+        start = monotonic()
+        request = self.request
+        family = sketch(request.function, request.target, request.numerics)
+        space = SearchSpace(family, space_version(family.params))
+        with CpuWorkshop.open(request, family, self.stop) as workshop:
+            reserve = min(FINAL_SECONDS, FINAL_SHARE * request.budget)
+            spent = monotonic() - start
+            search = Search(
+                space,
+                workshop,
+                self.ledger,
+                max(0.1, request.budget - reserve - spent),
+                request.seed,
+                monotonic,
+                self.stop,
+                self.listen,
+            )
+            found = search.run()
+            verdict, stopped = self._finish(workshop, found)
+            contender, peak = self._compare(workshop, verdict)
+        return self._result(found, verdict, stopped, contender, peak, monotonic() - start)
+
+    def _finish(
+        self, workshop: CpuWorkshop, found: Found
+    ) -> tuple[Verdict | None, str]:
+        """Re-check the best few; an interruption leaves the search's own verdict."""
+        if found.best is None:
+            return None, found.stop
+        if found.stop == "interrupted":
+            return self._without_recheck(found), found.stop
+        records = choose_finalists(self.ledger.trials().values(), found.noise)
+        finalists = [c for c in map(_rebuilder(workshop), records) if c is not None]
+        if found.best not in finalists:
+            finalists.insert(0, found.best)
+        try:
+            verdict = recheck(workshop, found.default, finalists, found.noise)
+        except Interrupted:
+            return self._without_recheck(found), "interrupted"
+        if verdict is None:
+            return self._without_recheck(found), found.stop
+        self._record_finals(verdict)
+        return verdict, found.stop
+
+    def _without_recheck(self, found: Found) -> Verdict:
+        """Return what the search believes: its incumbent won beyond the noise."""
+        assert found.best is not None
+        trials = self.ledger.trials()
+        record = trials[found.best.identity]
+        base = None if found.default is None else trials.get(found.default.identity)
+        default = None if base is None else base.seconds
+        ratio = found.best_ratio
+        seconds = record.seconds if default is None else default * ratio
+        timing = FinalTiming((seconds or 0.0,), record.max_error_over_bound)
+        gain = None if found.best == found.default else 1.0 / ratio
+        speedup = None if gain is None else Interval(gain, gain, gain)
+        return Verdict(found.best, timing, default, speedup, ())
+
+    def _record_finals(self, verdict: Verdict) -> None:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        for candidate, timing in verdict.timings:
+            blank = describe(candidate, "failed")
+            record = replace(
+                blank, key=self.ledger.key.digest(), kind="final", time=now
+            )
+            if isinstance(timing, Failure):
+                record = replace(record, cause=timing.cause, detail=timing.detail)
+            else:
+                record = replace(
+                    record,
+                    status="measured",
+                    samples=timing.samples,
+                    seconds=median(timing.samples),
+                    max_error_over_bound=timing.max_error_over_bound,
+                )
+            self.ledger.append(record)
+
+    def _compare(
+        self, workshop: CpuWorkshop, verdict: Verdict | None
+    ) -> tuple[Contender | None, Peak | None]:
+        """Time the library and the machine's limits, unless somebody is waiting."""
+        if verdict is None or self.stop():
+            return None, None
+        try:
+            return workshop.time_contender(verdict.winner), workshop.peak()
+        except Interrupted:
+            return None, None
+
+    # --- the result ------------------------------------------------------------
+
+    def _store(self, verdict: Verdict, outcome: Outcome) -> Path | None:
+        """File the winner, or drop an entry that the default beat."""
+        where = self.request.situation
+        if outcome != "improved":
+            forget(where)
+            return None
+        entry = Entry(
+            where,
+            json.dumps(verdict.winner.schedule),
+            verdict.seconds,
+            verdict.default_seconds or 0.0,
+            verdict.winner.proof,
+            str(self.request.ledger),
+        )
+        return store(entry)
+
+    def _result(
+        self,
+        found: Found,
+        verdict: Verdict | None,
+        stopped: str,
+        contender: Contender | None,
+        peak: Peak | None,
+        elapsed: float,
+    ) -> TuningResult:
+        request, trials = self.request, list(self.ledger.trials().values())
+        trouble = self._trouble(found, trials)
+        outcome = _outcome(found, verdict)
+        entry = None
+        if verdict is not None:
+            try:
+                entry = self._store(verdict, outcome)
+            except CacheError as error:
+                trouble.append(f"the schedule could not be stored: {error}")
+        measured = [record for record in trials if record.status == "measured"]
+        return TuningResult(
+            kernel=request.name,
+            dims=request.dims,
+            dtype=_dtype(request.function),
+            threads=request.threads,
+            numerics=request.numerics,
+            target=request.target.name,
+            outcome=outcome,
+            stop=stopped,
+            schedule=None if verdict is None else verdict.winner.schedule,
+            schedule_text="" if verdict is None else verdict.winner.text,
+            proof="unknown" if verdict is None else verdict.winner.proof,
+            default_seconds=None if verdict is None else verdict.default_seconds,
+            best_seconds=None if verdict is None else verdict.seconds,
+            speedup=None if verdict is None else verdict.speedup,
+            max_error_over_bound=None
+            if verdict is None
+            else verdict.timing.max_error_over_bound,
+            trials=len(measured),
+            proved=sum(record.proof == "proved" for record in measured),
+            refused=sum(record.status == "refused" for record in trials),
+            failed=sum(record.status == "failed" for record in trials),
+            resumed=found.resumed,
+            failures=group_failures(trials),
+            cost=cost(request.function, request.dims),
+            peak=peak,
+            contender=contender,
+            ledger=request.ledger,
+            entry=entry,
+            trouble=tuple(trouble),
+            elapsed=elapsed,
+            budget=request.budget,
+            seed=request.seed,
+        )
+
+    def _trouble(self, found: Found, trials: list[Record]) -> list[str]:
+        """Return what the user must know besides the result."""
+        trouble = []
+        if self.ledger.trouble:
+            trouble.append(f"the ledger is incomplete: {self.ledger.trouble}")
+        if found.best is not None and found.default is None:
+            trouble.append("the default schedule could not be measured (see failures)")
+        wrong = [r for r in trials if r.status == "failed" and r.cause == "wrong result"]
+        if wrong:
+            trouble.append(
+                f"{len(wrong)} proved candidate(s) gave wrong results: this is a bug in "
+                "code generation, please report it with the ledger"
+            )
+        return trouble
+
+
+def _rebuilder(workshop: CpuWorkshop) -> Callable[[Record], Candidate | None]:
+    def rebuild(record: Record) -> Candidate | None:
+        try:
+            candidate = workshop.build(record.config)
+        except Refused:
+            return None
+        return candidate if candidate.identity == record.candidate else None
+
+    return rebuild
+
+
+def _outcome(found: Found, verdict: Verdict | None) -> Outcome:
+    if verdict is None:
+        return "nothing"
+    return "default" if verdict.winner == found.default else "improved"
+
+
+def _dtype(function: Function) -> str:
+    """Return the dtype of what the function computes."""
+    written = [p.tensor.dtype.name for p in function.params if p.role is not Role.INPUT]
+    return written[0] if written else ""

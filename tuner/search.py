@@ -1,0 +1,425 @@
+"""The search: propose, build, compile, check, time, record, until the time is up.
+
+The default schedule is measured first and is the first incumbent. From then on every
+candidate runs in interleaved rounds against the incumbent, and replaces it only if it
+is faster beyond the noise. Structures (which need a compilation) and sizes (which do
+not) are searched in turns: structures first, then the sizes of the best few.
+
+Time is wall-clock time. Whatever was tried before, in this job or an earlier one, is
+answered from the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from .candidates import (
+    Candidate,
+    Failure,
+    Measurement,
+    Refused,
+    Workshop,
+    describe,
+)
+from .ledger import Ledger
+from .process import Interrupted
+from .proposals import Proposal, Proposer
+from .records import Config, Record, digest
+from .space import ConfigKey, SearchSpace, Subspace, config_key
+from .statistics import FLOOR, judge, median, median_interval, noise_floor, ratios
+
+Stop = Literal["budget", "exhausted", "interrupted"]
+Phase = Literal["structure", "size", "anything"]
+
+STRUCTURE_SHARE = 0.5
+"""The part of the remaining time that a round of structure search may use."""
+LEADERS = 3
+"""How many structures have their sizes searched in a round."""
+PATIENCE: dict[Phase, int] = {"structure": 24, "size": 24, "anything": 24}
+"""Candidates without a new incumbent after which a phase ends."""
+GRACE = 0.15
+"""The part of the budget by which the candidate in flight may overrun it."""
+COMPILE_LIMIT = 60.0
+"""Seconds of compilation after which a candidate is given up, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a progress display shows."""
+
+    elapsed: float
+    budget: float
+    tried: int
+    refused: int
+    failed: int
+    best_seconds: float | None
+    speedup: float | None
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How a search ended; ranked candidates are in the records of its ledger."""
+
+    stop: Stop
+    default: Candidate | None
+    best: Candidate | None
+    best_ratio: float
+    noise: float
+    tried: int
+    resumed: int
+
+
+class OutOfTime(Exception):
+    """The budget is spent."""
+
+
+@dataclass(slots=True)
+class Search:
+    """One search; create it and call `run` once."""
+
+    space: SearchSpace
+    workshop: Workshop
+    ledger: Ledger
+    budget: float
+    seed: int
+    clock: Callable[[], float]
+    should_stop: Callable[[], bool] = lambda: False
+    listen: Callable[[View], None] = lambda view: None
+    baseline: Candidate | None = field(default=None, init=False)
+    best: Candidate | None = field(default=None, init=False)
+    best_ratio: float = field(default=1.0, init=False)
+    noise: float = field(default=FLOOR, init=False)
+    _answers: dict[ConfigKey, float | None] = field(default_factory=dict, init=False)
+    _trials: dict[str, Record] = field(default_factory=dict, init=False)
+    _start: float = field(default=0.0, init=False)
+    _resumed: int = field(default=0, init=False)
+    _best_seconds: float | None = field(default=None, init=False)
+    _compile_times: list[float] = field(default_factory=list, init=False)
+    _phase: str = field(default="default", init=False)
+
+    def run(self) -> Found:
+        """Search until the budget is spent, the space exhausted, or told to stop."""
+        self._start = self.clock()
+        self._replay()
+        stop: Stop = "exhausted"
+        try:
+            self._measure_default()
+            self._resume_best()
+            while self._round():
+                pass
+        except OutOfTime:
+            stop = "budget"
+        except Interrupted:
+            stop = "interrupted"
+        return Found(
+            stop,
+            self.baseline,
+            self.best,
+            self.best_ratio,
+            self.noise,
+            len(self._trials),
+            self._resumed,
+        )
+
+    # --- before the search -----------------------------------------------------
+
+    def _replay(self) -> None:
+        """Take over what earlier jobs with the same key tried."""
+        for record in self.ledger.trials().values():
+            self._remember(record)
+        self._resumed = len(self._trials)
+
+    def _measure_default(self) -> None:
+        """Measure the default against itself: its time, and the noise of equals."""
+        config = self.space.default()
+        try:
+            candidate = self.workshop.build(config)
+        except Refused as refused:
+            self._record_refusal(config, refused)
+            return
+        known = self._trials.get(candidate.identity)
+        if known is not None and known.status != "measured":
+            return
+        seconds = self._compile([candidate])[0]
+        result: Measurement | Failure
+        if isinstance(seconds, Failure):
+            result, seconds = seconds, 0.0
+        else:
+            result = self.workshop.measure(candidate, candidate, FLOOR)
+        if isinstance(result, Failure):
+            if known is None:
+                self._record_failure(candidate, result, seconds)
+            return
+        self._become_baseline(candidate, result)
+        if known is None:
+            self._record_measurement(candidate, result, 1.0, seconds)
+        self._show()
+
+    def _become_baseline(self, candidate: Candidate, result: Measurement) -> None:
+        """Make *candidate* what ratios refer to, and the incumbent."""
+        self.noise = noise_floor(ratios(result.rival_samples, result.samples))
+        self.baseline = self.best = candidate
+        self.best_ratio = 1.0
+        self._best_seconds = median(result.samples)
+
+    def _resume_best(self) -> None:
+        """Bring the best candidate of earlier jobs back as the incumbent."""
+        if self.baseline is None:
+            return
+        for record in ranked(self._trials.values()):
+            assert record.ratio is not None
+            if record.ratio >= 1.0 - self.noise:
+                return
+            candidate = self._rebuild(record)
+            if candidate is None:
+                continue
+            (seconds,) = self._compile([candidate])
+            if isinstance(seconds, Failure):
+                continue
+            result = self.workshop.measure(candidate, self.baseline, self.noise)
+            if isinstance(result, Measurement):
+                found = median(ratios(result.rival_samples, result.samples))
+                if found < 1.0:
+                    self._take(candidate, found, median(result.samples))
+                return
+
+    def _rebuild(self, record: Record) -> Candidate | None:
+        try:
+            candidate = self.workshop.build(record.config)
+        except Refused:
+            return None
+        return candidate if candidate.identity == record.candidate else None
+
+    # --- rounds and phases -----------------------------------------------------
+
+    def _round(self) -> bool:
+        """Search structures, then the sizes of the leaders; False when exhausted.
+
+        Once both are known around the best point, try what is left, anywhere.
+        """
+        before = len(self._answers)
+        base = self.best.config if self.best else self.space.default()
+        until = self._elapsed() + STRUCTURE_SHARE * self._remaining()
+        self._search(self.space.structures(base), "structure", until)
+        leaders = self._leaders()
+        for position, config in enumerate(leaders):
+            share = self._remaining() / (len(leaders) - position + 1)
+            self._search(self.space.sizes(config), "size", self._elapsed() + share)
+        if len(self._answers) == before:
+            everything = self.space.everything(base)
+            self._search(everything, "anything", self._elapsed() + self._remaining())
+        return len(self._answers) > before
+
+    def _leaders(self) -> list[Config]:
+        """Return the best point of each of the best structures."""
+        found: dict[ConfigKey, Config] = {}
+        best = [self.best.config] if self.best else []
+        others = [record.config for record in ranked(self._trials.values())]
+        for config in [*best, *others]:
+            found.setdefault(self.space.structure_of(config), config)
+            if len(found) == LEADERS:
+                break
+        return list(found.values())
+
+    def _search(self, space: Subspace, phase: Phase, until: float) -> None:
+        """Try points of *space* until it is exhausted, stale, or *until* has come."""
+        self._phase = phase
+        proposer = Proposer(space, self.seed + len(self._answers))
+        for config in self._known_points(space):
+            proposer.replay(config, self._answers[config_key(config)])
+        stale = 0
+        while self._elapsed() < until and stale < PATIENCE[phase]:
+            proposals = list(self._propose(proposer))
+            if not proposals:
+                return
+            incumbent = self.best
+            self._try(proposer, proposals)
+            stale = stale + len(proposals) if self.best is incumbent else 0
+
+    def _known_points(self, space: Subspace) -> Iterator[Config]:
+        """Yield the points of *space* with an answer, oldest first."""
+        names = {param.name for param in space.params}
+        fixed = {k: v for k, v in space.base.items() if k not in names}
+        for key in self._answers:
+            config = dict(key)
+            if all(config.get(name) == value for name, value in fixed.items()):
+                yield config
+
+    def _propose(self, proposer: Proposer) -> Iterator[Proposal]:
+        for _ in range(self.workshop.parallel):
+            proposal = proposer.propose(self._answers)
+            if proposal is None:
+                return
+            yield proposal
+
+    # --- one batch of candidates -----------------------------------------------
+
+    def _try(self, proposer: Proposer, proposals: list[Proposal]) -> None:
+        """Build, compile and measure *proposals*; tell the proposer the answers."""
+        built: dict[str, tuple[Candidate, list[Proposal]]] = {}
+        for proposal in proposals:
+            self._check_time()
+            candidate = self._build(proposal.config)
+            if candidate is None:
+                proposer.tell(proposal, None)
+            elif candidate.identity in self._trials:
+                known = self._trials[candidate.identity]
+                self._answers[config_key(proposal.config)] = known.ratio
+                proposer.tell(proposal, known.ratio)
+            else:
+                _, twins = built.setdefault(candidate.identity, (candidate, []))
+                twins.append(proposal)
+        candidates = [candidate for candidate, _ in built.values()]
+        compiled = self._compile(candidates) if candidates else []
+        pairs = zip(built.values(), compiled, strict=True)
+        for (candidate, twins), seconds in pairs:
+            ratio = self._measure(candidate, seconds)
+            for proposal in twins:
+                self._answers[config_key(proposal.config)] = ratio
+                proposer.tell(proposal, ratio)
+            self._show()
+
+    def _build(self, config: Config) -> Candidate | None:
+        try:
+            return self.workshop.build(config)
+        except Refused as refused:
+            self._record_refusal(config, refused)
+            return None
+
+    def _compile(self, candidates: list[Candidate]) -> list[float | Failure]:
+        limit = min(self._compile_limit(), self._time_left())
+        results = self.workshop.compile(candidates, limit)
+        self._compile_times += [s for s in results if not isinstance(s, Failure) and s]
+        return results
+
+    def _measure(self, candidate: Candidate, seconds: float | Failure) -> float | None:
+        """Measure one compiled candidate, record it, return its ratio."""
+        if isinstance(seconds, Failure):
+            self._check_time()  # a limit cut short by the budget is nobody's failure
+            self._record_failure(candidate, seconds, 0.0)
+            return None
+        self._check_time()
+        rival = self.best or candidate
+        result = self.workshop.measure(candidate, rival, self.noise)
+        if isinstance(result, Failure):
+            self._record_failure(candidate, result, seconds)
+            return None
+        if self.best is None:
+            self._become_baseline(candidate, result)
+        found = median_interval(ratios(result.rival_samples, result.samples))
+        ratio = found.median * self.best_ratio
+        self._record_measurement(candidate, result, ratio, seconds)
+        if judge(found, self.noise) == "faster":
+            self._take(candidate, ratio, median(result.samples))
+        return ratio
+
+    def _take(self, candidate: Candidate, ratio: float, seconds: float) -> None:
+        self.best = candidate
+        self.best_ratio = ratio
+        self._best_seconds = seconds
+
+    # --- records ---------------------------------------------------------------
+
+    def _record_refusal(self, config: Config, refused: Refused) -> None:
+        self._record(
+            Record(
+                "",
+                "trial",
+                digest([self.space.version, config]),
+                "refused",
+                config,
+                proof=refused.proof,
+                cause=refused.cause,
+                detail=refused.detail,
+            )
+        )
+
+    def _record_failure(
+        self, candidate: Candidate, failure: Failure, seconds: float
+    ) -> None:
+        record = replace(
+            describe(candidate, "failed"),
+            cause=failure.cause,
+            detail=failure.detail,
+            compile_seconds=seconds,
+        )
+        self._record(record)
+
+    def _record_measurement(
+        self, candidate: Candidate, result: Measurement, ratio: float, seconds: float
+    ) -> None:
+        record = replace(
+            describe(candidate, "measured"),
+            max_error_over_bound=result.max_error_over_bound,
+            ratio=ratio,
+            seconds=median(result.samples),
+            samples=result.samples,
+            rival="" if self.best is None else self.best.identity,
+            rival_samples=result.rival_samples,
+            compile_seconds=seconds,
+            detail=result.stopped,
+        )
+        self._record(record)
+
+    def _record(self, record: Record) -> None:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        key = self.ledger.key.digest()
+        record = replace(record, key=key, time=now, seed=self.seed)
+        record = replace(record, space=self.space.version)
+        self.ledger.append(record)
+        self._remember(record)
+
+    def _remember(self, record: Record) -> None:
+        self._trials[record.candidate] = record
+        if record.space == self.space.version:
+            self._answers[config_key(record.config)] = record.ratio
+
+    # --- time ------------------------------------------------------------------
+
+    def _elapsed(self) -> float:
+        return self.clock() - self._start
+
+    def _remaining(self) -> float:
+        self._check_time()
+        return self.budget - self._elapsed()
+
+    def _time_left(self) -> float:
+        """Return the seconds that the candidate in flight may still take."""
+        return max(1.0, (1.0 + GRACE) * self.budget - self._elapsed())
+
+    def _compile_limit(self) -> float:
+        """Return the patience with a compilation, from those seen so far."""
+        if len(self._compile_times) < 3:
+            return COMPILE_LIMIT
+        return min(COMPILE_LIMIT, 5.0 + 8.0 * median(self._compile_times))
+
+    def _check_time(self) -> None:
+        if self.should_stop():
+            raise Interrupted
+        if self._elapsed() >= self.budget:
+            raise OutOfTime
+
+    def _show(self) -> None:
+        records = self._trials.values()
+        self.listen(
+            View(
+                self._elapsed(),
+                self.budget,
+                sum(record.status == "measured" for record in records),
+                sum(record.status == "refused" for record in records),
+                sum(record.status == "failed" for record in records),
+                self._best_seconds,
+                None if self.best is None else 1.0 / self.best_ratio,
+                self._phase,
+            )
+        )
+
+
+def ranked(records: Iterable[Record]) -> list[Record]:
+    """Return the measured among *records*, fastest first; ties in order of trial."""
+    measured = [record for record in records if record.ratio is not None]
+    return sorted(measured, key=lambda record: record.ratio or 0.0)
