@@ -109,7 +109,9 @@ class Emitter:
         self.storage: dict[str, Storage] = {}
         self.scalars: dict[str, Value] = {}
         self._registers: dict[str, Registers] = {}
+        self._allocated: set[str] = set()
         self._known = {dim.name for dim in function.dims}
+        self._dropped: frozenset[Affine] = frozenset()
         self._line: tuple[str, int] | None = None
         self._reassociate = contract
 
@@ -152,7 +154,7 @@ class Emitter:
     def _if(self, statement: If, point: Point) -> None:
         forms = [point.at(form) for form in statement.conditions]
         tests = [
-            f"{self._addresses.integer(form)} >= 0"
+            self._addresses.test(form)
             for form in forms
             if LANE not in form.names() and not _is_nonnegative(form)
         ]
@@ -182,7 +184,7 @@ class Emitter:
         names = {n for form in conditions for n in form.names()}
         if not conditions or not names <= self._known:
             return False
-        tests = sorted(f"{self._addresses.integer(form)} >= 0" for form in conditions)
+        tests = sorted(self._addresses.test(form) for form in conditions)
         full = replace(point, assumed=point.assumed | conditions)
         floor = self._writer.floor
         with self._region(f"if {' and '.join(tests)}:"):
@@ -255,7 +257,8 @@ class Emitter:
                 inner = " * ".join(counts[position + 1 :])
                 number = f"{rest} // ({inner})" if inner else rest
                 start, _ = self._bounds(each, point)
-                value = f"({number}) * {self._step(each)}"
+                step = self._step(each)
+                value = number if step == "1" else f"{number} * {step}"
                 value = value if start == "0" else f"{start} + {value}"
                 self._writer.line(f"{self._ids[each.axis]} = {value}")
                 self._writer.define(self._ids[each.axis])
@@ -295,7 +298,7 @@ class Emitter:
         for form in self._plan.nonempty[id(loop)]:
             exact = point.at(form.substitute({loop.axis: tile.start}))
             if LANE not in exact.names() and not _is_nonnegative(exact):
-                tests.append(f"{self._addresses.integer(exact)} >= 0")
+                tests.append(self._addresses.test(exact))
         return tests
 
     def _tile_body(self, loop: For, tile: TileLoop, point: Point) -> None:
@@ -311,8 +314,12 @@ class Emitter:
         if self._whole_reduction(loop, tile, point):
             return
         limits = point.limits
-        stops = [stop for stop in loop.stops if stop - tile.start != affine(tile.extent)]
-        stops = [point.at(stop) for stop in stops]
+        stops = [
+            point.at(stop)
+            for stop in loop.stops
+            if self._plan.full.get(stop - 1 - name(loop.axis)) not in point.assumed
+            and stop - 1 - name(loop.axis) in self._plan.full
+        ]
         if stops and not any(LANE in stop.names() for stop in stops):
             limits = {**limits, loop.axis: tuple(self._last(loop, start, s) for s in stops)}
         for number in range(0, tile.extent, loop.step):
@@ -389,7 +396,10 @@ class Emitter:
         strides = self.contiguous_strides(tensor.name, extents, depth)
         size = self.product(f"{tensor.name}_size", extents, depth)
         memory = writer.fresh(f"{tensor.name}_memory")
-        base = writer.fresh(tensor.name if tensor.name not in self.storage else "")
+        base = self._ids[tensor.name]
+        if tensor.name in self._allocated:
+            base = writer.fresh(base)
+        self._allocated.add(tensor.name)
         region = writer.stack[depth]
         self.used |= {"address", "keep"}
         region.items.append(
@@ -429,6 +439,7 @@ class Emitter:
 
     def _leaf(self, leaf: Store | Reduce, point: Point) -> None:
         plan = self._plan.leaves[id(leaf)]
+        self._dropped = plan.dropped
         guards = [g for g in plan.guards if g.full not in point.assumed]
         scalar_tests, lane_forms = [], []
         for guard in guards:
@@ -436,7 +447,7 @@ class Emitter:
             if LANE in form.names():
                 lane_forms.append((guard.form, form))
             elif guard.form not in plan.dropped and not _is_nonnegative(form):
-                scalar_tests.append(f"{self._addresses.integer(form)} >= 0")
+                scalar_tests.append(self._addresses.test(form))
         masks = [form for _, form in lane_forms]
         kept = [form for source, form in lane_forms if source not in plan.dropped]
         if scalar_tests:
@@ -642,7 +653,8 @@ class Emitter:
         exact = dict(point.exact)
         if not safe and id(access) in self._plan.unsafe:
             for axis, limits in point.limits.items():
-                if any(axis in form.names() for form in access.index):
+                dropped = any(axis in form.names() for form in self._dropped)
+                if dropped and any(axis in form.names() for form in access.index):
                     exact[axis] = name(self._clamp(axis, exact[axis], limits))
         index = tuple(form.substitute(exact) for form in access.index)
         storage = self.storage[access.tensor]

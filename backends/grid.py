@@ -157,7 +157,8 @@ class Slices:
     def view(self, array: Array) -> Array:
         """Return the elements of *array*, over the grid, without a copy."""
         picked: Array = array[(*self.subscripts, Ellipsis)].transpose(self.order)
-        return picked[self.expansion]
+        over_grid: Array = picked[(*self.expansion, Ellipsis)]
+        return over_grid
 
     read = view
 

@@ -123,6 +123,7 @@ class Plan:
         self.parallel_inside: set[int] = set()
         self.stored: dict[int, frozenset[str]] = {}
         self.unsafe: set[int] = set()
+        self.full: dict[Affine, Affine | None] = {}
         self.nonempty: dict[int, tuple[Affine, ...]] = {}
         self.locals = allocations(function)
         self._places: dict[str, tuple[For | If, ...]] = {}
@@ -181,6 +182,7 @@ class Plan:
             least = extremes(form, tiles, self.steps)
             if least is None or not facts.holds(least[0]):
                 result.append(Guard(form, least[0] if least else None))
+                self.full[form] = result[-1].full
         return tuple(g for g in result if not self._implied(g, result, tiles))
 
     def _implied(self, guard: Guard, all_: list[Guard], tiles: list[TileLoop]) -> bool:

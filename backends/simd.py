@@ -5,7 +5,6 @@ intrinsics: each call becomes a few LLVM instructions in place. All of them work
 scalars as well, so that generated code has one vocabulary, and on any lane count:
 LLVM splits a wide vector over as many registers as it needs.
 
-Memory is addressed by a base (`address(array)`, an integer) and an offset in elements.
 `minimum` and `maximum` return NaN where either operand is NaN, and the left operand
 where the two are equal, as NumPy does; integer division by zero gives 0.
 """
@@ -20,7 +19,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
-from .lanes import BITS, Lanes, declare_and_call, is_float, llvm_type, suffix
+from .lanes import Lanes, declare_and_call, is_float, llvm_type, suffix
 
 _SCALARS: dict[str, types.Type] = {
     "f32": types.float32,
@@ -56,7 +55,7 @@ def vector(dtype: str, lanes: int) -> VectorType:
 # --- between Numba types and lanes --------------------------------------------------
 
 
-def _shape(type_: Any) -> tuple[str, int]:
+def shape_of(type_: Any) -> tuple[str, int]:
     if isinstance(type_, VectorType):
         return type_.dtype, type_.lanes
     dtype = _DTYPES.get(type_)
@@ -69,8 +68,8 @@ def _type(dtype: str, lanes: int) -> Any:
     return VectorType(dtype, lanes) if lanes else _SCALARS[dtype]
 
 
-def _lanes(builder: Any, type_: Any, value: Any) -> Lanes:
-    dtype, lanes = _shape(type_)
+def as_lanes(builder: Any, type_: Any, value: Any) -> Lanes:
+    dtype, lanes = shape_of(type_)
     return Lanes(builder, dtype, lanes, value)
 
 
@@ -83,10 +82,10 @@ def unary_operation(name: str, build: Callable[[Lanes], Lanes]) -> Any:
     """Make an operation of one operand; *build* gives its instructions."""
 
     def operation(_context: Any, a: Any) -> Any:
-        _shape(a)
+        shape_of(a)
 
         def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-            return build(_lanes(builder, a, values[0])).value
+            return build(as_lanes(builder, a, values[0])).value
 
         return a(a), generate
 
@@ -100,10 +99,10 @@ def binary_operation(
 
     def operation(_context: Any, a: Any, b: Any) -> Any:
         _require_same(a, b)
-        dtype, lanes = _shape(a)
+        dtype, lanes = shape_of(a)
 
         def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-            left, right = (_lanes(builder, a, value) for value in values)
+            left, right = (as_lanes(builder, a, value) for value in values)
             return build(left, right).value
 
         return _type(result or dtype, lanes)(a, b), generate
@@ -194,7 +193,7 @@ def fma(_context: Any, a: Any, b: Any, c: Any) -> Any:
     _require_same(a, b, c)
 
     def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-        x, y, z = (_lanes(builder, a, value) for value in values)
+        x, y, z = (as_lanes(builder, a, value) for value in values)
         return (x.fma(y, z) if is_float(x.dtype) else x * y + z).value
 
     return a(a, b, c), generate
@@ -218,10 +217,10 @@ def select(_context: Any, mask: Any, then: Any, otherwise: Any) -> Any:
 def convert(_context: Any, a: Any, target: Any) -> Any:
     """Convert every lane to the dtype of the type *target*, as NumPy's `astype`."""
     result = target.instance_type
-    dtype, _ = _shape(result)
+    dtype, _ = shape_of(result)
 
     def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return _lanes(builder, a, values[0]).convert(dtype).value
+        return as_lanes(builder, a, values[0]).convert(dtype).value
 
     return result(a, target), generate
 
@@ -232,13 +231,13 @@ def splat(_context: Any, scalar: Any, target: Any) -> Any:
     result = target.instance_type
 
     def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-        element = _lanes(builder, scalar, values[0]).convert(result.dtype)
-        return _splat(builder, result, element.value)
+        element = as_lanes(builder, scalar, values[0]).convert(result.dtype)
+        return build_splat(builder, result, element.value)
 
     return result(scalar, target), generate
 
 
-def _splat(builder: Any, result: VectorType, element: Any) -> Any:
+def build_splat(builder: Any, result: VectorType, element: Any) -> Any:
     type_ = llvm_type(result.dtype, result.lanes)
     undefined = ir.Constant(type_, ir.Undefined)
     first = builder.insert_element(undefined, element, ir.IntType(32)(0))
@@ -270,9 +269,9 @@ def first_lanes(_context: Any, count: Any, target: Any) -> Any:
     result = target.instance_type
 
     def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-        number = _lanes(builder, types.int64, values[0])
+        number = as_lanes(builder, types.int64, values[0])
         number = number.call("smax", 0).call("smin", result.lanes).convert("i32")
-        limit = _splat(builder, VectorType("i32", result.lanes), number.value)
+        limit = build_splat(builder, VectorType("i32", result.lanes), number.value)
         lanes = lane_numbers(builder, "i32", result.lanes)
         return lanes.compare("lt", lanes.make(limit)).value
 
@@ -304,7 +303,7 @@ def insert(_context: Any, a: Any, element: Any, lane: Any) -> Any:
 def _reduction(name: str, build: Callable[[Lanes, Lanes], Lanes]) -> Any:
     def operation(_context: Any, a: Any) -> Any:
         def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-            return _halve(_lanes(builder, a, values[0]), build)
+            return _halve(as_lanes(builder, a, values[0]), build)
 
         return _SCALARS[a.dtype](a), generate
 
@@ -339,131 +338,12 @@ reduce_min = _reduction("reduce_min", lambda a, b: build_extreme(a, b, "lt"))
 reduce_max = _reduction("reduce_max", lambda a, b: build_extreme(a, b, "gt"))
 
 
-# --- memory -------------------------------------------------------------------------
-
-
-def storage_type(dtype: str, lanes: int) -> ir.Type:
-    """Return the type in memory, where a bool is a byte."""
-    element = ir.IntType(8) if dtype == "bool" else llvm_type(dtype, 0)
-    return ir.VectorType(element, lanes) if lanes else element
-
-
-def storage_bytes(dtype: str) -> int:
-    """Return the size of an element in memory."""
-    return max(1, BITS[dtype] // 8)
-
-
-def _pointer(builder: Any, dtype: str, base: Any, offset: Any) -> Any:
-    pointer = builder.inttoptr(base, ir.PointerType())
-    return builder.gep(pointer, [offset], source_etype=storage_type(dtype, 0))
-
-
-def _from_storage(builder: Any, dtype: str, lanes: int, value: Any) -> Any:
-    if dtype != "bool":
-        return value
-    return builder.icmp_unsigned("!=", value, ir.Constant(value.type, None))
-
-
-def _to_storage(builder: Any, dtype: str, lanes: int, value: Any) -> Any:
-    if dtype != "bool":
-        return value
-    return builder.zext(value, storage_type(dtype, lanes))
-
-
 @intrinsic  # type: ignore[untyped-decorator]
-def address(_context: Any, array: Any) -> Any:
-    """Return the address of the first element of *array* as an integer."""
-
-    def generate(target: Any, builder: Any, signature: Any, values: Any) -> Any:
-        struct = target.make_array(array)(target, builder, values[0])
-        return builder.ptrtoint(struct.data, ir.IntType(64))
-
-    return types.int64(array), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def keep(_context: Any, array: Any) -> Any:
-    """Hold a reference to *array* until here; its address is in use."""
-    return types.void(array), lambda _target, _builder, _signature, _values: None
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def load(_context: Any, base: Any, offset: Any, target: Any) -> Any:
-    """Return the elements from *offset* on: one per lane of *target*."""
-    result = target.instance_type
-    dtype, lanes = _shape(result)
+def any_lane(_context: Any, mask: Any) -> Any:
+    """Return whether *mask* holds in any lane."""
 
     def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-        pointer = _pointer(builder, dtype, values[0], values[1])
-        type_, align = storage_type(dtype, lanes), storage_bytes(dtype)
-        value = builder.load(pointer, align=align, typ=type_)
-        return _from_storage(builder, dtype, lanes, value)
+        name = f"llvm.vector.reduce.or.{suffix('bool', mask.lanes)}"
+        return declare_and_call(builder, name, ir.IntType(1), values)
 
-    return result(types.int64, types.int64, target), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def load_splat(_context: Any, base: Any, offset: Any, target: Any) -> Any:
-    """Return the one element at *offset* in every lane of *target*."""
-    result = target.instance_type
-    dtype = result.dtype
-
-    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-        pointer = _pointer(builder, dtype, values[0], values[1])
-        type_, align = storage_type(dtype, 0), storage_bytes(dtype)
-        value = builder.load(pointer, align=align, typ=type_)
-        return _splat(builder, result, _from_storage(builder, dtype, 0, value))
-
-    return result(types.int64, types.int64, target), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def load_masked(_context: Any, base: Any, offset: Any, mask: Any, target: Any) -> Any:
-    """Load where *mask* holds; the other lanes are 0 and their memory is not read."""
-    result = target.instance_type
-    dtype, lanes = _shape(result)
-
-    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-        base_, offset_, mask_ = values[:3]
-        pointer = _pointer(builder, dtype, base_, offset_)
-        type_, align = storage_type(dtype, lanes), ir.IntType(32)(storage_bytes(dtype))
-        name = f"llvm.masked.load.{_storage_suffix(dtype, lanes)}.p0"
-        arguments = [pointer, align, mask_, ir.Constant(type_, None)]
-        value = declare_and_call(builder, name, type_, arguments)
-        return _from_storage(builder, dtype, lanes, value)
-
-    return result(types.int64, types.int64, mask, target), generate
-
-
-def _storage_suffix(dtype: str, lanes: int) -> str:
-    return f"v{lanes}i8" if dtype == "bool" else suffix(dtype, lanes)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def store(_context: Any, base: Any, offset: Any, value: Any) -> Any:
-    """Store the lanes of *value* from *offset* on."""
-    dtype, lanes = _shape(value)
-
-    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-        pointer = _pointer(builder, dtype, values[0], values[1])
-        stored = _to_storage(builder, dtype, lanes, values[2])
-        builder.store(stored, pointer, align=storage_bytes(dtype))
-
-    return types.void(types.int64, types.int64, value), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def store_masked(_context: Any, base: Any, offset: Any, mask: Any, value: Any) -> Any:
-    """Store the lanes of *value* where *mask* holds."""
-    dtype, lanes = _shape(value)
-
-    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-        base_, offset_, mask_, value_ = values
-        pointer = _pointer(builder, dtype, base_, offset_)
-        stored = _to_storage(builder, dtype, lanes, value_)
-        name = f"llvm.masked.store.{_storage_suffix(dtype, lanes)}.p0"
-        align = ir.IntType(32)(storage_bytes(dtype))
-        arguments = [stored, pointer, align, mask_]
-        declare_and_call(builder, name, ir.VoidType(), arguments)
-
-    return types.void(types.int64, types.int64, mask, value), generate
+    return types.boolean(mask), generate

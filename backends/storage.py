@@ -59,6 +59,18 @@ class Addresses:
         terms = [(c, (self._atom(atom),)) for atom, c in form.terms]
         return _sum([*terms, (form.constant, ())])
 
+    def test(self, form: Affine) -> str:
+        """Return `form >= 0` as a comparison of two sums without minus signs."""
+        left, right = [], []
+        for atom, coefficient in form.terms:
+            side = right if coefficient > 0 else left
+            side.append((abs(coefficient), (self._atom(atom),)))
+        constant = form.constant
+        if constant == -1 and left:
+            return f"{_sum(left)} < {_sum(right)}"
+        (right if constant > 0 else left).append((abs(constant), ()))
+        return f"{_sum(left)} <= {_sum(right)}"
+
     def depth(self, form: Affine) -> int:
         """Return the region in which *form* can be computed."""
         names = (self._identifiers.get(n, n) for n in form.names())

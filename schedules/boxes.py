@@ -33,6 +33,11 @@ class Side:
     starts: tuple[Affine, ...]
     stops: tuple[Affine, ...]
 
+    @property
+    def is_unit(self) -> bool:
+        """Whether one coordinate is all there is: a buffer needs no dimension."""
+        return self.extent == affine(1)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -72,6 +77,10 @@ def bounding_side(
     return Side(*best, starts, stops)
 
 
+def _is_point(side: Side) -> bool:
+    return len(side.starts) == 1 and side.stops == (side.starts[0] + 1,)
+
+
 def _is_smaller(extent: Affine, other: Affine) -> bool:
     if not extent.is_constant:
         return False
@@ -104,10 +113,17 @@ def box_nest(
 
     A kind that needs a constant extent gives way to SERIAL where there is none.
     """
-    result = leaf(tuple(name(axis) for axis in names))
+    index = [
+        side.starts[0] if _is_point(side) else name(axis)
+        for side, axis in zip(sides, names, strict=True)
+    ]
+    result = leaf(tuple(index))
     for side, axis, kind in reversed(list(zip(sides, names, kinds, strict=True))):
+        if _is_point(side):
+            continue
         body = Block((result,))
-        result = For(axis, side.starts, side.stops, 1, kind, body)
-        if constant_extent(result) is None and kind is not LoopKind.SERIAL:
-            result = For(axis, side.starts, side.stops, 1, LoopKind.SERIAL, body)
+        loop = For(axis, side.starts, side.stops, 1, kind, body)
+        if constant_extent(loop) is None and kind is not LoopKind.SERIAL:
+            loop = For(axis, side.starts, side.stops, 1, LoopKind.SERIAL, body)
+        result = loop
     return result

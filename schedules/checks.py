@@ -111,6 +111,35 @@ def check_serial(loop: For, primitive: str) -> None:
         )
 
 
+def check_open(function: Function, axis: str | None, primitive: str) -> None:
+    """Refuse a loop body that cannot take in further statements."""
+    if axis is None:
+        return
+    child = perfect_child(loops(function)[axis])
+    if child is not None and child.kind is LoopKind.FUSED:
+        raise ScheduleError(
+            f'{primitive}: loop "{axis}" shares its counter with "{child.axis}", so '
+            f'nothing can stand between them; name "{child.axis}", or {primitive} '
+            "before fuse"
+        )
+    for around in scope_of(function, axis).values():
+        if around.kind is LoopKind.VECTORIZED:
+            raise ScheduleError(
+                f'{primitive}: loop "{around.axis}" is vectorized, so its body cannot '
+                "take in copies or other stages; name a loop around it"
+            )
+
+
+def check_before(block: Block, root: Stmt, consumer: Stmt, label: str) -> None:
+    """Refuse to move *root* into a loop that it does not precede."""
+    order = [id(statement) for statement in block.statements]
+    if order.index(id(root)) > order.index(id(consumer)):
+        raise ScheduleError(
+            f"compute_at: {label} comes after that loop; "
+            "it can only move into loops that follow it"
+        )
+
+
 def memory_named(memory: str, primitive: str) -> Memory:
     """Return the memory of that name, or refuse."""
     if memory not in ("array", "register"):

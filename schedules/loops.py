@@ -61,6 +61,10 @@ def split(
     loop = find_loop(function, axis, "split")
     _check_split(loop, factor, tail)
     taken = taken_names(function) - {axis}
+    if names is not None and len(names) != 2:
+        raise ScheduleError(
+            f"split: names={names!r}; give two names, of the outer and the inner loop"
+        )
     outer, inner = names or (f"{axis}_o", f"{axis}_i")
     for new in (outer, inner):
         check_new_name(new, taken, "split", "pass names=(outer, inner)")
@@ -276,6 +280,11 @@ def _check_split(loop: For, factor: int, tail: str) -> None:
         raise ScheduleError(
             f'split: loop "{loop.axis}" is already {loop.kind.value}; '
             "split before that step"
+        )
+    if tail == "cut" and loop.kind is LoopKind.FUSED:
+        raise ScheduleError(
+            f'split: loop "{loop.axis}" is fused with the loop around it, which leaves '
+            'no place for a remainder; use tail="guard", or split before fuse'
         )
     child = perfect_child(loop)
     if child is not None and child.kind is LoopKind.FUSED:

@@ -11,6 +11,7 @@ from ..ir.nodes import (
     Function,
     If,
     Load,
+    LoopKind,
     Memory,
     Stmt,
     Store,
@@ -21,6 +22,7 @@ from ..ir.walk import loops
 from .boxes import Index, place_in
 from .checks import (
     check_new_name,
+    check_open,
     find_loop,
     find_tensor,
     fresh,
@@ -105,6 +107,7 @@ def cache_read(
             keep_kinds=kind is Memory.REGISTER,
         )
     alloc = _alloc(buffer, target, plan, kind, "cache_read")
+    _check_threads(found, alloc, "cache_read")
     dtype = target.dtype
     fill = plan.nest(
         lambda there, here: Store(buffer, here, Load(tensor, there, dtype), None),
@@ -165,7 +168,9 @@ def cache_write(
         plan = plan_mirror(found, target, place, "cache_write")
     else:
         plan = plan_box(found, target, place, primitive="cache_write", keep_kinds=True)
-    parts: list[Stmt] = [_alloc(buffer, target, plan, kind, "cache_write")]
+    alloc = _alloc(buffer, target, plan, kind, "cache_write")
+    _check_threads(found, alloc, "cache_write")
+    parts: list[Stmt] = [alloc]
     dtype = target.dtype
     if load:
         fill: Callable[[Index, Index], Stmt] = lambda there, here: Store(  # noqa: E731
@@ -188,6 +193,7 @@ def _body(function: Function, axis: str | None, primitive: str) -> Block:
     if axis is None:
         return function.body
     find_loop(function, axis, primitive)
+    check_open(function, axis, primitive)
     return loops(function)[axis].body
 
 
@@ -279,3 +285,17 @@ def _alloc(
             'which need constant extents; split the loops below, or use memory="array"'
         )
     return Alloc(tensor, memory if plan.shape else Memory.REGISTER)
+
+
+def _check_threads(found: Sequence[Access], alloc: Alloc, primitive: str) -> None:
+    """Refuse registers that the threads of a loop inside would share."""
+    if alloc.memory is not Memory.REGISTER:
+        return
+    for access in found:
+        for loop in access.loops.values():
+            if loop.kind is LoopKind.PARALLEL:
+                raise ScheduleError(
+                    f'{primitive}: loop "{loop.axis}" inside is parallel, and threads '
+                    "share no registers; name a loop inside it, or use "
+                    'memory="array"'
+                )

@@ -20,6 +20,7 @@ from ..analysis.access import (
     perfect_nest,
     statement_loads,
     subscript_names,
+    value_dtypes,
 )
 from ..ir.nodes import Block, For, Reduce
 from ..target import Target
@@ -121,8 +122,8 @@ class LoopNest:
         loop_leaves = leaves(_loop_named(self.loop, axis).body)
         if self.nest is not None:
             loop_leaves = [self.nest.statement]
-        dtypes = [load.dtype for leaf in loop_leaves for load in statement_loads(leaf)]
-        lanes = min((self.target.lanes(d) for d in dtypes), default=1)
+        dtypes = {dtype for leaf in loop_leaves for dtype in value_dtypes(leaf)}
+        lanes = min(self.target.lanes(dtype) for dtype in dtypes)
         outer, inner = f"{axis}_o", f"{axis}_v"
         schedule = schedule.split(axis, lanes * vectors, names=(outer, inner))
         if self.nest is not None and len(self.nest.axes) > 1:

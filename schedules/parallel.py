@@ -113,6 +113,12 @@ def _with_kind(function: Function, axis: str, kind: LoopKind) -> Function:
 
 
 def _check_extent(loop: For, primitive: str) -> None:
+    child = perfect_child(loop)
+    if child is not None and child.kind is LoopKind.FUSED:
+        raise ScheduleError(
+            f'{primitive}: loop "{loop.axis}" shares its counter with "{child.axis}"; '
+            f"{primitive} a loop inside them, or do not fuse"
+        )
     if constant_extent(loop) is None:
         raise ScheduleError(
             f"{primitive}: the extent of {describe(loop)} has no constant bound; "

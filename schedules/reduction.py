@@ -80,6 +80,7 @@ def rfactor(
     found = _reduction(function, loop)
     target = find_tensor(function, found.statement.tensor, "rfactor")
     root = _root(found, loop)
+    _check_room(found, root)
     plan = _plan(function, found, loop, root, target)
     taken = taken_names(function)
     buffer = name or fresh(f"{target.name}_part", taken)
@@ -186,6 +187,22 @@ def _root(found: _Found, loop: For) -> For:
         f'rfactor: loop "{loop.axis}" also uses "{tensor}" outside of the update, so '
         "the partial results cannot be combined after it; fission first"
     )
+
+
+def _check_room(found: _Found, root: For) -> None:
+    if root.kind is LoopKind.FUSED:
+        raise ScheduleError(
+            f'rfactor: loop "{root.axis}" shares the counter of the loop around it, so '
+            "partial results have no place around it; rfactor before fuse"
+        )
+    for node in found.path:
+        if node is root:
+            return
+        if isinstance(node, For) and node.kind is LoopKind.VECTORIZED:
+            raise ScheduleError(
+                f'rfactor: loop "{root.axis}" is inside the vectorized loop '
+                f'"{node.axis}"; rfactor before vectorize'
+            )
 
 
 def _plan(

@@ -121,7 +121,10 @@ def mirror(
     kinds: Mapping[str, LoopKind],
     leaf: Callable[[Mapping[str, Affine]], Stmt],
 ) -> Stmt:
-    """Return a nest like *loops*, renamed, around what *leaf* makes of the renaming."""
+    """Return a nest like *loops*, renamed, around what *leaf* makes of the renaming.
+
+    A fused loop becomes a serial one: the loop it is fused with may not be mirrored.
+    """
     values = {axis: name(names[axis]) for axis in loops}
     result = leaf(values)
     for axis, loop in reversed(loops.items()):
@@ -130,7 +133,20 @@ def mirror(
             tuple(form.substitute(values) for form in loop.starts),
             tuple(form.substitute(values) for form in loop.stops),
             loop.step,
-            kinds[axis],
+            LoopKind.SERIAL if kinds[axis] is LoopKind.FUSED else kinds[axis],
             Block((result,)),
         )
     return result
+
+
+def writes(block: Block, tensor: str) -> bool:
+    """Return whether *block* writes *tensor*."""
+    return any(access.kind != "load" for access in accesses(block, tensor))
+
+
+def plain_axis(form: Affine, loops: Mapping[str, object] | None = None) -> str | None:
+    """Return the axis of *form* if there is one, with coefficient one."""
+    axes = [axis for axis in form.names() if loops is None or axis in loops]
+    if len(axes) == 1 and form.coefficient(axes[0]) == 1:
+        return axes[0]
+    return None

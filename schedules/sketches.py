@@ -16,9 +16,10 @@ from ..analysis.access import perfect_nest, subscript_names
 from ..ir.nodes import For, Function, Reduce, Store
 from ..ir.numerics import Numerics
 from ..target import Target
-from .contraction import Contraction, find_contraction
+from .contraction import Contraction
 from .nests import LoopNest
 from .params import Choice, Config, Param, Part
+from .roles import find_roles
 from .schedule import Schedule
 
 __all__ = ["Choice", "Config", "Param", "Sketch", "sketch"]
@@ -63,8 +64,8 @@ def sketch(function: Function, target: Target, numerics: Numerics) -> Sketch:
         part = _contraction(statement, inits, target)
         if part is not None:
             parts.append(part)
-            if part.init is not None:
-                tiled.add(part.init)
+            if part.roles.init is not None:
+                tiled.add(part.roles.init)
     plain = [
         LoopNest(statement, target, numerics != "bitwise")
         for statement in function.body.statements
@@ -86,7 +87,8 @@ def _contraction(
         or not nest.is_rectangular
     ):
         return None
-    return find_contraction(nest, inits, target)
+    roles = find_roles(nest, inits)
+    return roles and Contraction(roles, target)
 
 
 def _label(loop: For) -> str | None:

@@ -65,7 +65,7 @@ def plan_box(
             sides, names, kinds, lambda index: copy(index, _rebased(index, sides))
         )
 
-    return Plan(tuple(side.extent for side in sides), _all_rebased(found, sides), nest)
+    return Plan(_shape(sides), _all_rebased(found, sides), nest)
 
 
 def plan_mirror(
@@ -89,7 +89,7 @@ def plan_mirror(
 
         return mirror(loops, names, kinds, leaf)
 
-    return Plan(tuple(side.extent for side in sides), _all_rebased(found, sides), nest)
+    return Plan(_shape(sides), _all_rebased(found, sides), nest)
 
 
 def plan_layout(
@@ -166,8 +166,13 @@ def _sides(
     return sides
 
 
+def _shape(sides: Sequence[Side]) -> Index:
+    return tuple(side.extent for side in sides if not side.is_unit)
+
+
 def _rebased(index: Index, sides: Sequence[Side]) -> Index:
-    return tuple(form - side.origin for form, side in zip(index, sides, strict=True))
+    pairs = zip(index, sides, strict=True)
+    return tuple(form - side.origin for form, side in pairs if not side.is_unit)
 
 
 def _all_rebased(found: Sequence[Access], sides: Sequence[Side]) -> dict[Index, Index]:

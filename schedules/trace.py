@@ -100,10 +100,15 @@ def step(primitive: str, arguments: Mapping[str, object]) -> Step:
     kept: list[tuple[str, Value]] = []
     for name, parameter in parameters.items():
         if name not in arguments:
-            if parameter.default is Parameter.empty:
+            if parameter.kind is Parameter.VAR_POSITIONAL:
+                kept.append((name, ()))
+            elif parameter.default is Parameter.empty:
                 raise ScheduleError(f'{primitive} needs the argument "{name}"')
             continue
         value = _value(primitive, name, arguments[name])
+        variadic = parameter.kind is Parameter.VAR_POSITIONAL
+        if variadic and not isinstance(value, tuple):
+            raise ScheduleError(f"{primitive}: {name}={value!r} is no list of names")
         if parameter.default is Parameter.empty or value != parameter.default:
             kept.append((name, value))
     return Step(primitive, tuple(kept))

@@ -1,1 +1,149 @@
-"""tdsl: loop-level tensor programs, proved schedules, tuned code."""
+"""tdsl: loop-level tensor programs, proved schedules, tuned code.
+
+Names are loaded when they are first used, so that a bare import stays light.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from .errors import (
+    ArgumentError,
+    BackendError,
+    CacheError,
+    CheckError,
+    KernelSyntaxError,
+    KernelTypeError,
+    ProofError,
+    ScheduleError,
+    TdslError,
+    TuningError,
+)
+from .frontend.builtins import (
+    abs,
+    ceil,
+    cos,
+    empty,
+    erf,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    full,
+    grid,
+    inout,
+    log,
+    log1p,
+    log2,
+    maximum,
+    minimum,
+    out,
+    pow,
+    rsqrt,
+    sigmoid,
+    sin,
+    sqrt,
+    tanh,
+    zeros,
+)
+from .ir.dtypes import boolean as bool_
+from .ir.dtypes import f32, f64, i32, i64
+
+if TYPE_CHECKING:
+    from .ir.dims import dim, dims
+    from .kernel import Kernel, kernel
+    from .schedules.schedule import Schedule
+    from .tuner.job import tune
+
+_LAZY = {
+    "Kernel": "tdsl.kernel",
+    "Schedule": "tdsl.schedules.schedule",
+    "dim": "tdsl.ir.dims",
+    "dims": "tdsl.ir.dims",
+    "tune": "tdsl.tuner.job",
+}
+
+__all__ = [
+    "ArgumentError",
+    "BackendError",
+    "CacheError",
+    "CheckError",
+    "Kernel",
+    "KernelSyntaxError",
+    "KernelTypeError",
+    "ProofError",
+    "Schedule",
+    "ScheduleError",
+    "TdslError",
+    "TuningError",
+    "abs",
+    "bool_",
+    "ceil",
+    "cos",
+    "dim",
+    "dims",
+    "empty",
+    "erf",
+    "exp",
+    "exp2",
+    "expm1",
+    "f32",
+    "f64",
+    "floor",
+    "full",
+    "grid",
+    "i32",
+    "i64",
+    "inout",
+    "kernel",
+    "log",
+    "log1p",
+    "log2",
+    "maximum",
+    "minimum",
+    "out",
+    "pow",
+    "rsqrt",
+    "sigmoid",
+    "sin",
+    "sqrt",
+    "tanh",
+    "tune",
+    "zeros",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the module of a public name at its first use."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'tdsl' has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})
+
+
+if not TYPE_CHECKING:
+
+    class _Root(ModuleType):
+        """This package, in which `kernel` is the decorator and not the submodule.
+
+        Importing `tdsl.kernel` sets that attribute to the module: it is ignored.
+        """
+
+        @property
+        def kernel(self):
+            return import_module("tdsl.kernel").kernel
+
+        @kernel.setter
+        def kernel(self, submodule):
+            pass
+
+    sys.modules[__name__].__class__ = _Root

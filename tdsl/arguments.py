@@ -74,9 +74,7 @@ def _view(kernel: str, param: Param, value: object) -> Array:
         instead = f"np.asarray({tensor.name}, dtype=np.{name})"
     else:
         instead = f"a NumPy array of dtype {name}"
-    raise ArgumentError(
-        f"{where} is a {type(value).__name__}: pass {instead}"
-    )
+    raise ArgumentError(f"{where} is a {type(value).__name__}: pass {instead}")
 
 
 def _from_dlpack(where: str, param: Param, value: Any) -> Array:
@@ -118,19 +116,23 @@ def _check_writable(where: str, param: Param, array: Array) -> None:
         raise ArgumentError(
             f"{where} is read-only, and the kernel writes to it: pass a copy"
         )
+    if shares_elements(array):
+        raise ArgumentError(
+            f"{where} is written, but several of its elements share memory "
+            f"(shape {array.shape}, strides {array.strides}): pass a copy"
+        )
+
+
+def shares_elements(array: Array) -> bool:
+    """Whether two elements of *array* may have one address, as in a broadcast."""
     reach = array.itemsize
-    strides = sorted(
-        (abs(stride), size)
-        for stride, size in zip(array.strides, array.shape, strict=True)
-        if size > 1
-    )
-    for stride, size in strides:
-        if stride < reach and array.size:
-            raise ArgumentError(
-                f"{where} is written, but several of its elements share memory "
-                f"(shape {array.shape}, strides {array.strides}): pass a copy"
-            )
-        reach += stride * (size - 1)
+    sizes = zip(array.strides, array.shape, strict=True)
+    for stride, size in sorted((abs(stride), size) for stride, size in sizes):
+        if size > 1 and array.size:
+            if stride < reach:
+                return True
+            reach += stride * (size - 1)
+    return False
 
 
 def check_disjoint(
@@ -151,7 +153,7 @@ def _overlaps(a: Array, b: Array) -> bool:
     if not np.may_share_memory(a, b):
         return False
     try:
-        return bool(np.shares_memory(a, b, max_work=_OVERLAP_WORK))
+        return bool(np.shares_memory(a, b, max_work=_OVERLAP_WORK))  # type: ignore[arg-type]
     except TooHardError:
         return True
 
@@ -161,9 +163,8 @@ def as_number(kernel: str, tensor: Tensor, value: Any) -> float | int | bool:
     where, dtype = f"{kernel}: {tensor.name}", tensor.dtype
     number = _python_number(value)
     if number is None:
-        given = f"has shape {value.shape}" if getattr(value, "shape", ()) else (
-            f"is a {type(value).__name__}"
-        )
+        shape = getattr(value, "shape", ())
+        given = f"has shape {shape}" if shape else f"is a {type(value).__name__}"
         raise ArgumentError(f"{where} {given}, but the kernel takes one {dtype} number")
     if dtype.kind == "bool":
         if not isinstance(number, bool):
@@ -198,7 +199,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _integer(where: str, dtype: DType, number: float | int | bool) -> int:
-    if isinstance(number, float) or isinstance(number, bool):
+    if isinstance(number, float | bool):
         raise ArgumentError(
             f"{where} is {number!r}, but the kernel takes an integer ({dtype})"
         )

@@ -43,9 +43,7 @@ class Bound:
         return self.results[0] if self.results else None
 
 
-def bind(
-    function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Bound:
+def bind(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
     """Match arguments to parameters, infer the dims and check everything."""
     given = _match(function, args, kwargs)
     values: dict[str, Any] = {}
@@ -174,7 +172,9 @@ def infer_dims(
             param.tensor.shape, shapes[param.tensor.name], strict=True
         )
     ]
-    solver = _Solver(function, shapes, dict(known), {n: f"{n}={known[n]}" for n in known})
+    solver = _Solver(
+        function, shapes, dict(known), {n: f"{n}={known[n]}" for n in known}
+    )
     solver.solve(equations)
     solver.check_complete()
     for equation in equations:
@@ -194,7 +194,7 @@ class _Solver:
     def solve(self, equations: list[_Equation]) -> None:
         progress = True
         while progress:
-            progress = any([self._solve_one(equation) for equation in equations])
+            progress = sum(map(self._solve_one, equations)) > 0
 
     def _solve_one(self, equation: _Equation) -> bool:
         unknown = equation.form.names() - self.sizes.keys()
@@ -238,8 +238,7 @@ class _Solver:
                 f"{self._shape(equation)}, but {text} has size {expected} there"
             )
         values = ", ".join(
-            f"{name} = {self.sizes[name]} (from {self.origins[name]})"
-            for name in names
+            f"{name} = {self.sizes[name]} (from {self.origins[name]})" for name in names
         )
         raise ArgumentError(
             f"{self._shape(equation)}, but {form} in {text} is {expected} for {values}"

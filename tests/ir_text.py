@@ -174,7 +174,7 @@ class _Reader:
         text = self.comment(node)
         if not text or text[0].islower():
             return None
-        expr = ast.parse(text, mode="eval").body
+        expr = ast.parse(text.replace("[]", ""), mode="eval").body
         if isinstance(expr, ast.Name):
             return Instance(expr.id, ())
         assert isinstance(expr, ast.Subscript)

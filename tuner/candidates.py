@@ -19,7 +19,7 @@ class Candidate:
 
     config: Config
     structure: str
-    sizes: dict[str, int]
+    sizes: tuple[int, ...]
     schedule: Any = None
     scheduled: str = ""
     proof: str = "proved"
@@ -29,7 +29,7 @@ class Candidate:
     @property
     def identity(self) -> str:
         """What the ledger calls this candidate."""
-        return digest([self.structure, self.sizes])
+        return digest([self.structure, list(self.sizes)])
 
 
 def describe(candidate: Candidate, status: Status) -> Record:

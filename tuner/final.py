@@ -72,7 +72,7 @@ def recheck(
     earlier finalist wins unless a later one is. Return None where nothing ran.
     """
     everyone = [] if default is None else [default]
-    everyone += [c for c in finalists if c != default]
+    everyone += [c for c in finalists if not same(c, default)]
     timings = bench.time_finalists(everyone)
     ran = [
         (candidate, timing)
@@ -86,11 +86,16 @@ def recheck(
         if judge(_ratio(best, timing), noise) == "faster":
             winner, best = candidate, timing
     pairs = tuple(zip(everyone, timings, strict=True))
-    base = next((timing for candidate, timing in ran if candidate == default), None)
+    base = next((timing for candidate, timing in ran if same(candidate, default)), None)
     if base is None:
         return Verdict(winner, best, None, None, pairs)
-    speedup = None if winner == default else _speedup(base, best)
+    speedup = None if same(winner, default) else _speedup(base, best)
     return Verdict(winner, best, median(base.samples), speedup, pairs)
+
+
+def same(candidate: Candidate, other: Candidate | None) -> bool:
+    """Whether two candidates are the same program."""
+    return other is not None and candidate.identity == other.identity
 
 
 def _ratio(before: FinalTiming, after: FinalTiming) -> Interval:

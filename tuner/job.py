@@ -21,7 +21,7 @@ from ..schedules.sketches import sketch
 from ..target import Target, host
 from .candidates import Candidate, Failure, Refused, describe
 from .contenders import ContenderSource
-from .final import FinalTiming, Verdict, choose_finalists, recheck
+from .final import FinalTiming, Verdict, choose_finalists, recheck, same
 from .fingerprint import space_version, tool_versions
 from .ledger import Ledger
 from .process import Interrupted
@@ -208,7 +208,7 @@ class _Job:
             return self._without_recheck(found), found.stop
         records = choose_finalists(self.ledger.trials().values(), found.noise)
         finalists = [c for c in map(_rebuilder(workshop), records) if c is not None]
-        if found.best not in finalists:
+        if not any(same(found.best, c) for c in finalists):
             finalists.insert(0, found.best)
         try:
             verdict = recheck(workshop, found.default, finalists, found.noise)
@@ -229,7 +229,7 @@ class _Job:
         ratio = found.best_ratio
         seconds = record.seconds if default is None else default * ratio
         timing = FinalTiming((seconds or 0.0,), record.max_error_over_bound)
-        gain = None if found.best == found.default else 1.0 / ratio
+        gain = None if same(found.best, found.default) else 1.0 / ratio
         speedup = None if gain is None else Interval(gain, gain, gain)
         return Verdict(found.best, timing, default, speedup, ())
 
@@ -365,7 +365,7 @@ def _rebuilder(workshop: CpuWorkshop) -> Callable[[Record], Candidate | None]:
 def _outcome(found: Found, verdict: Verdict | None) -> Outcome:
     if verdict is None:
         return "nothing"
-    return "default" if verdict.winner == found.default else "improved"
+    return "default" if same(verdict.winner, found.default) else "improved"
 
 
 def _dtype(function: Function) -> str:

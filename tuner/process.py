@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -51,6 +51,8 @@ def pinned_environment(threads: int) -> dict[str, str]:
 class Worker:
     """One child process that answers requests in order.
 
+    `start` does not wait: the process comes up while the parent goes on.
+
     *should_stop* is polled while waiting; when it says so, `Interrupted` is raised.
     """
 
@@ -59,7 +61,8 @@ class Worker:
     should_stop: Callable[[], bool] = lambda: False
     _process: subprocess.Popen[bytes] | None = None
     _pending: bytes = b""
-    _log: Path | None = field(default=None)
+    _log: Path | None = None
+    _greeted: bool = False
 
     @property
     def alive(self) -> bool:
@@ -72,11 +75,11 @@ class Worker:
         return None if self._process is None else self._process.pid
 
     def start(self) -> None:
-        """Start the process and wait until it is ready."""
+        """Start the process, ending an earlier one."""
         self.close()
         handle, name = tempfile.mkstemp(prefix="tdsl_worker_", suffix=".log")
         self._log = Path(name)
-        self._pending = b""
+        self._pending, self._greeted = b"", False
         self._process = subprocess.Popen(
             list(self.command),
             stdin=subprocess.PIPE,
@@ -86,7 +89,6 @@ class Worker:
             start_new_session=True,  # Ctrl-C is for the parent, which asks us to stop
         )
         os.close(handle)
-        self._receive({"": STARTUP_SECONDS})
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send one request; its reply is fetched by `receive`."""
@@ -105,6 +107,9 @@ class Worker:
         *limits* gives the seconds each phase may stay silent; the process is killed
         when it does so for longer. Raise WorkerLost then, and when it crashed.
         """
+        if not self._greeted:
+            self._receive({"": STARTUP_SECONDS})
+            self._greeted = True
         return self._receive(limits)
 
     def ask(
@@ -112,7 +117,7 @@ class Worker:
     ) -> dict[str, Any]:
         """Send one request and return its reply."""
         self.send(message)
-        return self._receive(limits)
+        return self.receive(limits)
 
     def close(self) -> None:
         """End the process and remove its log."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 Status = Literal["measured", "refused", "failed"]
@@ -55,7 +55,7 @@ class Record:
     status: Status
     config: Config
     structure: str = ""
-    sizes: dict[str, int] = field(default_factory=dict)
+    sizes: tuple[int, ...] = ()
     schedule: Any = None
     scheduled: str = ""
     proof: str = ""
@@ -83,6 +83,7 @@ class Record:
         """Read a row; raise ValueError, KeyError or TypeError where it is not one."""
         known = {f.name for f in fields(Record)}
         values = {name: row[name] for name in known if name in row}
+        values["sizes"] = tuple(row.get("sizes", ()))
         for name in ("samples", "rival_samples"):
             values[name] = tuple(float(value) for value in row.get(name, ()))
         if row["status"] not in ("measured", "refused", "failed"):

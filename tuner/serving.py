@@ -26,7 +26,7 @@ from .timing import Run, TimingLimits, time_pair, time_rounds
 
 Request = dict[str, Any]
 Reply = dict[str, Any]
-Sizes = dict[str, int]
+Sizes = list[int]
 
 
 class Engine(Protocol):

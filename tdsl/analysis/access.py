@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ir.nodes import Block, For, Function, If, Load, Reduce, Store
-from ..ir.walk import loads, walk_nest
+from ..ir.dtypes import DType
+from ..ir.nodes import Block, Expr, For, If, Load, Reduce, Store
+from ..ir.walk import loads, walk, walk_nest
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def is_invariant(access: Store | Reduce | Load, axis: str) -> bool:
 
 
 def innermost_loops(block: Block, outer: tuple[For, ...] = ()) -> list[tuple[For, ...]]:
-    """Return each loop that contains no loop, with the loops around it, outermost first."""
+    """Return the innermost loops, each after the loops around it."""
     found: list[tuple[For, ...]] = []
     for statement in block.statements:
         if isinstance(statement, If):
@@ -105,16 +106,7 @@ def statement_loads(statement: Store | Reduce) -> tuple[Load, ...]:
     return tuple(loads(statement.value))
 
 
-def contractions(function: Function) -> list[Nest]:
-    """Return the top-level perfect, rectangular nests that accumulate over an axis."""
-    nests = (
-        perfect_nest(loop) for loop in function.body.statements if isinstance(loop, For)
-    )
-    return [
-        nest
-        for nest in nests
-        if nest is not None
-        and isinstance(nest.statement, Reduce)
-        and nest.reduction
-        and nest.is_rectangular
-    ]
+def value_dtypes(statement: Store | Reduce) -> set[DType]:
+    """Return the dtypes computed with in *statement*, but for conditions."""
+    found = {node.dtype for node in walk(statement.value) if isinstance(node, Expr)}
+    return {dtype for dtype in found if dtype.kind != "bool"} or found

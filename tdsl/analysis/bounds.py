@@ -29,9 +29,7 @@ def _refute(
     fine = access.relation.intersect_range(inside).domain()
     params, counters = sample(occurrence.domain.subtract(fine))
     concrete = Concrete(model, params)
-    statement = occurrence.statement
-    index = occurrence.loads[number - 1].index if number else statement.index
-    element = concrete.element(access.tensor, index, occurrence, counters)
+    element = concrete.element(access, occurrence, counters)
     tensor = model.storage[access.tensor].tensor
     shape = ", ".join(map(str, tensor.shape))
     reason = f"{element} lies outside {tensor.name}[{shape}]"

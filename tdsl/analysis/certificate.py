@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..ir.affine import Affine
-from ..ir.nodes import Block
+from ..ir.nodes import Block, Instance
 from ..ir.printer import print_block
-from .model import Model, Occurrence
+from .model import Access, Model, Occurrence
 
 Verdict = Literal["proved", "refuted", "unknown"]
 
@@ -103,16 +103,20 @@ class Concrete:
         return f"{text}  at {where}" if where else text
 
     def element(
-        self,
-        tensor: str,
-        index: Sequence[Affine],
-        occurrence: Occurrence,
-        counters: Sequence[int],
+        self, access: Access, occurrence: Occurrence, counters: Sequence[int]
     ) -> str:
-        """Return the element that *index* means in that iteration."""
+        """Return the element that *access* touches in that iteration."""
         values = self._values(occurrence, counters)
-        place = [self._model.in_counters(form).evaluate(values) for form in index]
-        return element_text(tensor, place)
+        place = [form.evaluate(values) for form in access.index]
+        return element_text(access.tensor, place)
+
+    def instance(
+        self, instance: Instance, occurrence: Occurrence, counters: Sequence[int]
+    ) -> str:
+        """Return the original iteration that *occurrence* claims to stand for."""
+        values = self._values(occurrence, counters)
+        forms = map(self._model.in_counters, instance.coordinates)
+        return element_text(instance.label, [form.evaluate(values) for form in forms])
 
     def _values(
         self, occurrence: Occurrence, counters: Sequence[int]

@@ -16,10 +16,11 @@ from .certificate import Check, Concrete, element_text
 from .flow import last_writers
 from .instances import instance_map
 from .matching import Iteration, Matcher, MismatchError
-from .model import Model, Occurrence, entry_values
+from .model import AFTER_ALL, Access, Model, Occurrence, Reader, entry_values
 from .original import Original, all_reads
 from .sets import (
     Map,
+    Set,
     System,
     UnionMap,
     UnsupportedError,
@@ -35,7 +36,13 @@ from .sets import (
 )
 
 NAME = "same dataflow"
-_DOUBLINGS = 6
+_DOUBLINGS = 3
+
+
+class _UnwrittenError(Exception):
+    def __init__(self, check: Check) -> None:
+        super().__init__(check.reason)
+        self.check = check
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,7 @@ class Dataflow:
     model: Model
     maps: dict[str, Map]
     flow: UnionMap
+    copies: UnionMap
     actual: UnionMap
     expected: UnionMap
 
@@ -72,13 +80,17 @@ def trace_dataflow(
         except MismatchError as error:
             return Check(NAME, "refuted", f"{_text(occurrence)} {error}")
         expected += pieces(union(paired, model.params).apply_range(original.flow))
-    flow = _resolved_flow(model, maps)
+    try:
+        flow, copies = _direct_flow(model, maps)
+    except _UnwrittenError as error:
+        return error.check
+    flow = see_through(flow, copies)
     wanted = union(expected, model.params)
     actual = to_original(flow, maps, model.params)
     if not original.copies.is_empty():
         wanted = see_through(wanted, original.copies)
         actual = see_through(actual, original.copies)
-    return Dataflow(model, maps, flow, actual, wanted)
+    return Dataflow(model, maps, flow, copies, actual, wanted)
 
 
 def to_original(
@@ -98,16 +110,20 @@ def to_original(
 def see_through(flow: UnionMap, copies: UnionMap) -> UnionMap:
     """Follow copies until none is left in the range of *flow*."""
     through = copies.domain()
-    for _ in range(_DOUBLINGS):
-        if copies.intersect_range(through).is_empty():
-            break
-        more = copies.intersect_range(through).apply_range(copies)
-        copies = copies.subtract_range(through).union(more)
-    else:
-        raise UnsupportedError("a chain of copies has no bound")
     waiting = flow.intersect_range(through)
     if waiting.is_empty():
         return flow
+    for _ in range(_DOUBLINGS):
+        chained = copies.intersect_range(through)
+        if chained.is_empty():
+            break
+        copies = copies.subtract_range(through).union(chained.apply_range(copies))
+    else:
+        closure, exact = chained.transitive_closure()
+        if not exact:
+            raise UnsupportedError("a chain of copies has no bound")
+        ends = copies.subtract_range(through)
+        copies = ends.union(closure.apply_range(ends))
     return flow.subtract_range(through).union(waiting.apply_range(copies))
 
 
@@ -150,7 +166,8 @@ def _always_equal(
     return True
 
 
-def _resolved_flow(model: Model, maps: dict[str, Map]) -> UnionMap:
+def _direct_flow(model: Model, maps: dict[str, Map]) -> tuple[UnionMap, UnionMap]:
+    """Return the sources of all reads, and apart from them those of staging copies."""
     staging = {
         f"{o.name} r0": o.name
         for o in model.occurrences
@@ -163,12 +180,26 @@ def _resolved_flow(model: Model, maps: dict[str, Map]) -> UnionMap:
         found = list(sources.writers)
         if not sources.unwritten.is_empty():
             entry = entry_values(model, reader, sources.unwritten)
-            found += [entry] if entry is not None else []
+            if entry is None:
+                raise _UnwrittenError(refute_unwritten(model, reader, sources.unwritten, NAME))
+            found.append(entry)
         if label in staging:
             copies += found
         else:
             flow += [renamed(relation, label) for relation in found]
-    return see_through(union(flow, model.params), union(copies, model.params))
+    return union(flow, model.params), union(copies, model.params)
+
+
+def refute_unwritten(model: Model, reader: Reader, domain: Set, name: str) -> Check:
+    """Return the refutation that *reader* reads elements that nothing has written."""
+    params, counters = sample(domain)
+    where, element = _reader_text(model, params, reader.name, reader.access, counters)
+    if reader.sequence == AFTER_ALL:
+        reason = f"{element} is never written"
+    else:
+        reason = f"{element} is read before anything writes it"
+    witness = Concrete(model, params).witness((where,), element)
+    return Check(name, "refuted", reason, witness)
 
 
 def refute_dataflow(
@@ -177,13 +208,15 @@ def refute_dataflow(
     """Return the refutation that a read which must see *expected* sees *actual*."""
     relation = pieces(expected.subtract(actual))[0]
     params, counters, wanted = sample_pair(relation)
-    reader = domain_name(relation)
     should = _source_text(original, params, range_name(relation), wanted)
     seen = "an element that nothing has written"
     point = fixed(relation.domain(), params, counters)
     for other in pieces(actual.intersect_domain(point)):
         seen = _source_text(original, params, range_name(other), sample(other.range())[1])
-    where, element = _reader_text(flow.model, params, reader, counters)
+    reader = dict(all_reads(flow.model))[domain_name(relation)]
+    where, element = _reader_text(
+        flow.model, params, reader.name, reader.access, counters
+    )
     witness = Concrete(flow.model, params).witness(
         (where, f"must see {should}", f"sees {seen}"), element
     )
@@ -201,18 +234,20 @@ def _source_text(
 
 
 def _reader_text(
-    model: Model, params: dict[str, int], reader: str, counters: list[int]
+    model: Model,
+    params: dict[str, int],
+    owner: str,
+    access: Access,
+    counters: list[int],
 ) -> tuple[str, str]:
     """Return the reading iteration and the element that it reads."""
-    owner, _, read = reader.partition(" ")
-    if owner == "out":
-        element = element_text(read, counters)
-        return f"the caller reads {element} afterwards", element
-    occurrence = next(o for o in model.occurrences if o.name == owner)
-    access = occurrence.write if read == "acc" else occurrence.reads[int(read[1:])]
     concrete = Concrete(model, params)
-    element = concrete.element(access.tensor, access.index, occurrence, counters)
-    return concrete.iteration(occurrence, counters), element
+    for occurrence in model.occurrences:
+        if occurrence.name == owner:
+            element = concrete.element(access, occurrence, counters)
+            return concrete.iteration(occurrence, counters), element
+    element = element_text(access.tensor, counters)
+    return f"the caller reads {element} afterwards", element
 
 
 def _text(occurrence: Occurrence) -> str:

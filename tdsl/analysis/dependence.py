@@ -117,13 +117,11 @@ def _conflict(
 ) -> Conflict:
     params, first, second = sample_pair(pairs)
     concrete = Concrete(model, params)
-    statement = writer.statement
-    tensor = statement.tensor
-    element = concrete.element(tensor, statement.index, writer, first)
+    element = concrete.element(writer.write, writer, first)
     iterations = (
         concrete.iteration(writer, first),
         concrete.iteration(other, second),
     )
     witness = concrete.witness(iterations, element)
-    reduction = writer is other and isinstance(statement, Reduce)
-    return Conflict(axis, tensor, witness, reduction)
+    reduction = writer is other and isinstance(writer.statement, Reduce)
+    return Conflict(axis, writer.write.tensor, witness, reduction)

@@ -44,9 +44,7 @@ def instance_maps(original: Original, model: Model) -> dict[str, Map] | Check:
             params, counters = sample(occurrence.domain.subtract(inside))
             concrete = Concrete(model, params)
             iteration = concrete.iteration(occurrence, counters)
-            element = concrete.element(
-                instance.label, instance.coordinates, occurrence, counters
-            )
+            element = concrete.instance(instance, occurrence, counters)
             reason = f"the kernel has no iteration {element}"
             witness = concrete.witness((iteration,), element)
             return Check(NAME, "refuted", reason, witness)
@@ -115,9 +113,7 @@ def _check_label(
     concrete = Concrete(original.model, params)
     statement = original.statements[label]
     iteration = concrete.iteration(statement, counters)
-    element = concrete.element(
-        statement.statement.tensor, statement.statement.index, statement, counters
-    )
+    element = concrete.element(statement.write, statement, counters)
     witness = concrete.witness((f"missing: {iteration}",), element)
     return Check(NAME, "refuted", f"an iteration of {label} never runs", witness)
 
@@ -125,10 +121,9 @@ def _check_label(
 def _twice(model: Model, first: Occurrence, second: Occurrence, pairs: Map) -> Check:
     params, one, other = sample_pair(pairs)
     concrete = Concrete(model, params)
-    statement = first.statement
-    assert statement.instance is not None
+    assert first.statement.instance is not None
     iterations = concrete.iteration(first, one), concrete.iteration(second, other)
-    element = concrete.element(statement.tensor, statement.index, first, one)
+    element = concrete.element(first.write, first, one)
     witness = concrete.witness(iterations, element)
-    reason = f"an iteration of {statement.instance.label} runs twice"
+    reason = f"an iteration of {first.statement.instance.label} runs twice"
     return Check(NAME, "refuted", reason, witness)

@@ -188,6 +188,29 @@ def union(maps: Iterable[isl.Map], params: tuple[str, ...]) -> isl.UnionMap:
     return result
 
 
+def as_union(points: isl.Set) -> isl.UnionSet:
+    """Return *points* as a union of one set."""
+    return isl.UnionSet.from_set(points)
+
+
+def as_union_map(relation: isl.Map) -> isl.UnionMap:
+    """Return *relation* as a union of one map."""
+    return isl.UnionMap.from_map(relation)
+
+
+def identity_map(points: isl.Set) -> isl.Map:
+    """Return the map from each of *points* to itself."""
+    return points.identity()
+
+
+def union_set(sets: Iterable[isl.Set], params: tuple[str, ...]) -> isl.UnionSet:
+    """Return the union of sets of any spaces."""
+    result = isl.UnionSet.empty(space(params, "", 0, "", 0).params())
+    for points in sets:
+        result = result.union(isl.UnionSet.from_set(points))
+    return result
+
+
 def pieces(relation: isl.UnionMap) -> list[isl.Map]:
     """Return the maps that a union consists of."""
     found: list[isl.Map] = []

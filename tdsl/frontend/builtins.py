@@ -85,7 +85,10 @@ full = KernelFunction("full", "full")
 grid = KernelFunction("grid")
 
 FLOAT_FUNCTIONS = frozenset(
-    "exp exp2 expm1 log log2 log1p sqrt rsqrt tanh erf sin cos sigmoid".split()
+    {
+        *("exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt"),
+        *("tanh", "erf", "sin", "cos", "sigmoid"),
+    }
 )
 """Functions of one number that give a float; integers become f64 first."""
 

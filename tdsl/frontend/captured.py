@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 
-class Missing(Exception):  # noqa: N818 - a signal between modules, not an error
+class Missing(Exception):
     """Tell that a name or an attribute does not exist, and which."""
 
 

@@ -175,7 +175,8 @@ class ExpressionParser:
 
     def _refused(self, node: ast.expr) -> KernelSyntaxError:
         if isinstance(node, ast.Constant):
-            what = "text" if isinstance(node.value, str) else f"`{node.value}`"
+            text = isinstance(node.value, str | bytes)
+            what = "text" if text else f"`{self.source.text(node)}`"
             return self.source.syntax_error(
                 node, f"{what} has no place in a kernel: values are numbers and bools"
             )
@@ -215,11 +216,8 @@ class ExpressionParser:
                 node, "attributes of values are not in the kernel language"
             )
         if self.scope.find(name) is not None:
-            instead = (
-                "write the dim"
-                if node.attr in ("shape", "size")
-                else ("use the functions of tdsl")
-            )
+            is_size = node.attr in ("shape", "size")
+            instead = "write the dim" if is_size else "use the functions of tdsl"
             raise self.source.syntax_error(
                 node, f"`.{node.attr}` is not in the kernel language: {instead}"
             )
@@ -394,11 +392,8 @@ class ExpressionParser:
 
     def _array(self, node: ast.Subscript) -> Array:
         if not isinstance(node.value, ast.Name):
-            what = (
-                "one pair of brackets"
-                if isinstance(node.value, ast.Subscript)
-                else ("the name of a tensor")
-            )
+            nested = isinstance(node.value, ast.Subscript)
+            what = "one pair of brackets" if nested else "the name of a tensor"
             raise self.source.syntax_error(
                 node, f"subscripts need {what}: write `A[i, j]`"
             )
@@ -443,9 +438,8 @@ class ExpressionParser:
         assert isinstance(binding, Array)
         instead = f"set it first, as in `{self.source.text(node)} = 0`"
         if binding.role is not None:
-            instead += (
-                f", or declare it as `tdsl.inout({print_tensor(binding.tensor)})`"
-            )
+            kind = print_tensor(binding.tensor)
+            instead += f", or declare it as `tdsl.inout({kind})`"
         return f"`{name}` is read before anything is written to it: {instead}"
 
     def _not_affine(self, node: ast.expr, value: Value, what: str) -> str:

@@ -57,9 +57,9 @@ class LoopParser:
                 iterator, f"a kernel cannot loop over `{text}(...)`: {_ADVICE}"
             )
         self._check_arguments(iterator)
-        return self._grid(node, iterator) if name == "grid" else [
-            self._range(node, iterator)
-        ]
+        if name == "grid":
+            return self._grid(node, iterator)
+        return [self._range(node, iterator)]
 
     def _check_arguments(self, iterator: ast.Call) -> None:
         text = self.source.text(iterator.func)

@@ -199,7 +199,8 @@ class KernelParser:
         if not headers:
             self.block(node.body, block)
             return
-        header, inner = headers[0], []
+        header = headers[0]
+        inner: list[Stmt] = []
         axis = self.scope.unique(header.name)
         with self.scope.block():
             self.scope.bind(header.name, Axis(axis, node.lineno))
@@ -239,9 +240,7 @@ class KernelParser:
     def _callee_name(self, node: ast.Call) -> str | None:
         return function_name(self.expressions.callee(node))
 
-    def _store(
-        self, target: ast.Subscript, node: ast.expr, block: list[Stmt]
-    ) -> None:
+    def _store(self, target: ast.Subscript, node: ast.expr, block: list[Stmt]) -> None:
         value = self.expressions.value(node)
         array, index = self._written(target)
         expr = self._stored(node, value, array.tensor.dtype, self.source.text(target))
@@ -405,22 +404,17 @@ class KernelParser:
             return self.source.syntax_error(
                 node, "updates are `+=`, `-=`, `*=`, and `x = max(x, y)` or `min`"
             )
-        right = value if isinstance(node.value, ast.Name | ast.Constant) else (
-            f"({value})"
-        )
+        simple = isinstance(node.value, ast.Name | ast.Constant | ast.Subscript)
+        right = value if simple else f"({value})"
         return self.source.syntax_error(
             node, f"`{op}=` is no update: write `{target} = {target} {op} {right}`"
         )
 
-    def _reduce(
-        self, target: ast.Subscript, update: Update, block: list[Stmt]
-    ) -> None:
+    def _reduce(self, target: ast.Subscript, update: Update, block: list[Stmt]) -> None:
         value = self._operand(update)
         array, index = self._written(target)
         if not array.initialised:
-            raise self.source.type_error(
-                target, self.expressions.uninitialised(target)
-            )
+            raise self.source.type_error(target, self.expressions.uninitialised(target))
         array.written = True
         tensor, span = array.tensor, self._statement_span(target, update.operand)
         text = self.source.text(target)

@@ -72,9 +72,7 @@ class Temporary:
         block, position = self.allocation
         alloc = block[position]
         assert isinstance(alloc, Alloc)
-        block[position] = replace(
-            alloc, tensor=replace(alloc.tensor, dtype=self.dtype)
-        )
+        block[position] = replace(alloc, tensor=replace(alloc.tensor, dtype=self.dtype))
         for block, position, value in self.updates:
             update = block[position]
             assert isinstance(update, Store | Reduce) and can_store(value, self.dtype)
@@ -148,9 +146,7 @@ class Scope:
     def derived(self, stem: str, suffix: str = "") -> str:
         """Return a name for the IR that the kernel's text does not have."""
         candidate, count = stem + suffix, 0
-        while any(
-            candidate in taken for taken in (self.used, self.dims, self.written)
-        ):
+        while any(candidate in taken for taken in (self.used, self.dims, self.written)):
             count += 1
             candidate = f"{stem}{suffix}_{count}"
         self.used.add(candidate)

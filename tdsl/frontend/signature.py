@@ -84,9 +84,10 @@ class SignatureParser:
                 f"parameter `{name}` has no type: write `{name}: f32[M, N]` for a "
                 f"tensor or `{name}: f32` for a number",
             )
-        found, role = self._evaluate(node, name), Role.INPUT
+        found: Any = self._evaluate(node, name)
+        role = Role.INPUT
         if isinstance(found, ResultType):
-            found, role = found.type, found.role
+            role, found = found.role, found.type
         if name in self.scope.dims:
             raise self.source.type_error(
                 argument,

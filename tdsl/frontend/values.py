@@ -31,7 +31,7 @@ from ..ir.nodes import (
 from .builtins import BINARY_FUNCTIONS, FLOAT_FUNCTIONS, ROUNDING_FUNCTIONS
 
 
-class Mismatch(Exception):  # noqa: N818 - becomes an error where its place is known
+class Mismatch(Exception):
     """Tell that operands do not fit; the parser attaches the place."""
 
 

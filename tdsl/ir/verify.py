@@ -32,8 +32,10 @@ from .nodes import (
 )
 from .walk import walk
 
-_ARITHMETIC = frozenset("add sub mul div floordiv mod pow min max".split())
-_COMPARISONS = frozenset("lt le gt ge eq ne".split())
+_ARITHMETIC = frozenset(
+    {"add", "sub", "mul", "div", "floordiv", "mod", "pow", "min", "max"}
+)
+_COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _LOGIC = frozenset({"and", "or"})
 _INTEGER = frozenset({"i32", "i64"})
 
@@ -176,9 +178,7 @@ def _verify_element(name: str, index: tuple[Affine, ...], scope: _Scope) -> Tens
     return tensor
 
 
-def _verify_forms(
-    forms: tuple[Affine, ...], names: frozenset[str], what: str
-) -> None:
+def _verify_forms(forms: tuple[Affine, ...], names: frozenset[str], what: str) -> None:
     assert isinstance(forms, tuple), f"{what}: no tuple"
     for form in forms:
         assert isinstance(form, Affine), f"{what}: {form!r} is no affine form"

@@ -152,6 +152,12 @@ CASES = (
         lambda s: s.tile(("y", "x"), (4, 8)).compute_at("T", "x_o"),
     ),
     Case("compute_at_rows", "blur", lambda s: s.compute_at("T", "y")),
+    Case(
+        "compute_at_split_producer",
+        "chain",
+        lambda s: s.split("a", 4).split("b", 4).compute_at("T", "i"),
+    ),
+    Case("compute_at_scalar", "softmax", lambda s: s.compute_at("m", "j2")),
     Case("inline", "chain", lambda s: s.inline("T")),
     Case("inline_scalar", "softmax", lambda s: s.inline("e")),
     Case("inline_stencil", "blur", lambda s: s.inline("T")),

@@ -1,4 +1,4 @@
-"""Every accepted case prints as recorded, is well-formed, replays, and computes the same."""
+"""Accepted cases print as recorded, are well-formed, replay, and compute the same."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from tdsl.backends.reference import interpret
+from tdsl.schedules.schedule import Schedule
+
 from tdsl.ir.nodes import Function, Role
 from tdsl.ir.printer import print_function
 from tdsl.ir.verify import verify
-from tdsl.schedules.schedule import Schedule
 
 from .cases import CASES, Case
 from .kernels import kernel

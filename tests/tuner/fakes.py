@@ -85,8 +85,8 @@ class FakeWorkshop:
         self.clock.now += 0.01
         if self.refuse(config):
             raise Refused("refused", "rows do not fit")
-        sizes = {n: int(config[n]) for n in self.sizes if n in config}
-        rest = sorted((k, v) for k, v in config.items() if k not in sizes)
+        sizes = tuple(int(config[n]) for n in self.sizes if n in config)
+        rest = sorted((k, v) for k, v in config.items() if k not in self.sizes)
         return Candidate(config, repr(rest), sizes, schedule=[["split", config]])
 
     def compile(

@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_round_trip(path: Path) -> None:
-    full = record("a", sizes={"i": 8}, schedule=[["split", 3]], ratio=0.5, cause="x")
+    full = record("a", sizes=(8, 4), schedule=[["split", 3]], ratio=0.5, cause="x")
     Ledger.open(path, KEY).append(full)
     assert Ledger.open(path, KEY).records == [full]
 

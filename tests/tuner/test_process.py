@@ -32,7 +32,7 @@ def load(worker: Worker, name: str) -> dict[str, object]:
 
 
 def check(worker: Worker, name: str) -> dict[str, object]:
-    return worker.ask({"do": "check", "name": name, "sizes": {}}, LIMITS)
+    return worker.ask({"do": "check", "name": name, "sizes": []}, LIMITS)
 
 
 def test_answers(worker: Worker) -> None:
@@ -99,7 +99,7 @@ def test_a_stop_interrupts_the_wait(worker: Worker) -> None:
 
 
 def test_a_pair_is_timed(worker: Worker) -> None:
-    program = {"name": "ok", "sizes": {}}
+    program = {"name": "ok", "sizes": []}
     limits = asdict(TimingLimits(pair_seconds=0.02))
     message = {"do": "pair", "rival": program, "candidate": program, "limits": limits}
     reply = worker.ask(message, LIMITS)

@@ -1,0 +1,207 @@
+"""Compile a scheduled function for the CPU.
+
+`compile_function` gives a `CompiledFunction` whose entry is a Numba dispatcher: one
+positional argument per parameter (an array, or a number for a scalar), then one integer
+per dim, then the lifted sizes. One module is made per combination of stride classes,
+when it is first asked for; machine code is made at its first call or by `compile`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config, types
+from numba.core.errors import NumbaError
+
+from ..errors import BackendError
+from ..ir.dtypes import DType
+from ..ir.nodes import Function
+from ..target import Target
+from .modules import GuardedCache, load_module
+from .simd import VectorType as _VectorType  # noqa: F401 - registers the data model
+from .source import LAYOUTS, Source, emit_source
+
+_SCALARS = {
+    "f32": types.float64,
+    "f64": types.float64,
+    "i32": types.int64,
+    "i64": types.int64,
+    "bool": types.boolean,
+}
+_ELEMENTS = {
+    "f32": types.float32,
+    "f64": types.float64,
+    "i32": types.int32,
+    "i64": types.int64,
+    "bool": types.boolean,
+}
+
+
+class CompiledFunction:
+    """A function as generated modules, one per combination of stride classes."""
+
+    def __init__(
+        self,
+        function: Function,
+        target: Target,
+        *,
+        numerics: str,
+        parallel: bool,
+        runtime_sizes: bool,
+    ) -> None:
+        self.function = function
+        self.target = target
+        self._options = {
+            "numerics": numerics,
+            "parallel": parallel,
+            "runtime_sizes": runtime_sizes,
+        }
+        self._sources: dict[tuple[str, ...], Source] = {}
+        self._entries: dict[tuple[str, ...], Any] = {}
+        self._paths: dict[tuple[str, ...], Path] = {}
+        self._default = ("C",) * len(function.params)
+
+    @property
+    def entry(self) -> Any:
+        """The Numba dispatcher for row-major arrays."""
+        return self.entry_for(self._default)
+
+    @property
+    def source(self) -> str:
+        """The generated text for row-major arrays."""
+        return self.source_for(self._default).text
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The lifted sizes, which follow the dims in a call."""
+        return self.source_for(self._default).sizes
+
+    @property
+    def path(self) -> Path:
+        """The file of the generated module for row-major arrays."""
+        self.entry_for(self._default)
+        return self._paths[self._default]
+
+    def source_for(self, layouts: Sequence[str]) -> Source:
+        """Return the generated module's text for these stride classes."""
+        key = self._key(layouts)
+        if key not in self._sources:
+            self._sources[key] = emit_source(self.function, key, **self._options)  # type: ignore[arg-type]
+        return self._sources[key]
+
+    def entry_for(self, layouts: Sequence[str]) -> Any:
+        """Return the dispatcher for these stride classes, one per parameter.
+
+        "C" row-major, "F" column-major, "U" unit last stride, "A" any strides; the
+        class of a scalar parameter is ignored.
+        """
+        key = self._key(layouts)
+        entry = self._entries.get(key)
+        if entry is None:
+            source = self.source_for(key)
+            module = load_module(self.function.name, source.text)
+            entry = getattr(module, source.name)
+            entry._cache = GuardedCache(entry.py_func)
+            assert module.__file__ is not None
+            self._paths[key] = Path(module.__file__)
+            self._entries[key] = entry
+        return entry
+
+    def _key(self, layouts: Sequence[str]) -> tuple[str, ...]:
+        wrong = [each for each in layouts if each not in LAYOUTS]
+        if wrong or len(layouts) != len(self.function.params):
+            raise BackendError(
+                f"stride classes {tuple(layouts)}: give one of {', '.join(LAYOUTS)} "
+                f"for each of the {len(self.function.params)} parameters"
+            )
+        return tuple(
+            layout if len(param.tensor.shape) > 1 or layout in "UA" else "C"
+            for layout, param in zip(layouts, self.function.params, strict=True)
+        )
+
+    def compile(self, layouts: Sequence[str] | None = None) -> None:
+        """Make machine code now, for writable arrays."""
+        entry = self.entry_for(layouts or self._default)
+        try:
+            entry.compile(self._signature(layouts or self._default))
+        except NumbaError as problem:
+            raise _failure(self.function, self.target, problem) from problem
+
+    def _signature(self, layouts: Sequence[str]) -> tuple[Any, ...]:
+        arguments: list[Any] = []
+        for param, layout in zip(self.function.params, layouts, strict=True):
+            arguments.append(_argument_type(param.tensor.dtype, param, layout))
+        count = len(self.function.dims) + len(self.source_for(layouts).sizes)
+        return (*arguments, *[types.int64] * count)
+
+    def assembly(self, layouts: Sequence[str] | None = None) -> str:
+        """Return the machine code as text, compiled afresh."""
+        chosen = layouts or self._default
+        entry = self.entry_for(chosen)
+        options = {**entry.targetoptions}
+        options.pop("cache", None)
+        options.pop("nopython", None)
+        fresh = numba.njit(**options)(entry.py_func)
+        signature = self._signature(chosen)
+        try:
+            fresh.compile(signature)
+        except NumbaError as problem:
+            raise _failure(self.function, self.target, problem) from problem
+        return str("\n".join(fresh.inspect_asm().values()))
+
+
+def _argument_type(dtype: DType, param: Any, layout: str) -> Any:
+    rank = len(param.tensor.shape)
+    if not rank:
+        return _SCALARS[dtype.name]
+    order = layout if layout in ("C", "F") else "A"
+    if rank == 1 and order == "F":
+        order = "C"
+    return types.Array(_ELEMENTS[dtype.name], rank, order)
+
+
+def compile_function(
+    function: Function,
+    target: Target,
+    *,
+    numerics: str = "reassoc",
+    parallel: bool = True,
+    runtime_sizes: bool = False,
+) -> CompiledFunction:
+    """Return *function* ready to run on *target*.
+
+    *numerics* "bitwise" keeps every operation; otherwise products and sums contract to
+    fused multiply-adds. With *runtime_sizes* the outer tile sizes are arguments.
+    """
+    _check_process(target)
+    return CompiledFunction(
+        function,
+        target,
+        numerics=numerics,
+        parallel=parallel,
+        runtime_sizes=runtime_sizes,
+    )
+
+
+def _check_process(target: Target) -> None:
+    """Refuse a target that this process does not compile for."""
+    wanted = target.environment()
+    if not wanted or (config.CPU_NAME or "") == target.cpu:
+        return
+    settings = " ".join(f"{key}='{value}'" for key, value in wanted.items())
+    raise BackendError(
+        f"this process compiles for its own CPU, not for {target.name!r}; start Python "
+        f"with {settings}"
+    )
+
+
+def _failure(function: Function, target: Target, problem: Exception) -> BackendError:
+    text = str(problem).strip() or type(problem).__name__
+    last = text.splitlines()[-1]
+    return BackendError(
+        f"Numba could not compile {function.name!r} for {target.name} ({target.cpu}): "
+        f"{last}"
+    )

@@ -1,0 +1,136 @@
+"""Generated source as real modules in a cache folder.
+
+The text is written once to `<cache>/<name>_<hash>.py` and imported under that name, so
+that tracebacks show the generated lines and Numba keeps machine code beside the file: a
+second process compiles nothing. The hash covers the text, the version of tdsl and the
+support code that generated functions call. A folder that cannot be written is replaced
+by a temporary one; unreadable machine code is compiled again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import sys
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from numba.core.caching import FunctionCache
+
+VERSION = "0.1.0"
+_SUPPORT = ("lanes.py", "simd.py", "simd_memory.py", "vector_math.py")
+
+
+def cache_folder() -> Path:
+    """Return the folder for generated modules: `TDSL_CACHE`, or the user's cache."""
+    chosen = os.environ.get("TDSL_CACHE")
+    if chosen:
+        return Path(chosen).expanduser() / "modules"
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "tdsl" / "modules"
+
+
+@cache
+def support_hash() -> str:
+    """Return a hash of the code that generated modules call."""
+    folder = Path(__file__).parent
+    digest = hashlib.sha256()
+    for name in _SUPPORT:
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def load_module(name: str, text: str) -> ModuleType:
+    """Return the module with this *text*, writing and importing it where it is new."""
+    stamp = f"# tdsl {VERSION}, support code {support_hash()}\n"
+    whole = stamp + text
+    digest = hashlib.sha256(whole.encode()).hexdigest()[:16]
+    module_name = f"{name}_{digest}"
+    loaded = sys.modules.get(f"tdsl_generated_{module_name}")
+    if loaded is not None:
+        return loaded
+    path = _write(f"{module_name}.py", whole)
+    return _import(f"tdsl_generated_{module_name}", path)
+
+
+def _write(filename: str, text: str) -> Path:
+    """Write the file where it is absent or damaged; return its path."""
+    folder = cache_folder()
+    try:
+        return _write_in(folder, filename, text)
+    except OSError as problem:
+        _warn_once(str(folder), str(problem))
+        return _write_in(_temporary_folder(), filename, text)
+
+
+def _write_in(folder: Path, filename: str, text: str) -> Path:
+    path = folder / filename
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if path.read_text(encoding="utf-8") == text and os.access(folder, os.W_OK):
+            return path
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        raise
+    return path
+
+
+@cache
+def _temporary_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="tdsl_"))
+
+
+@cache
+def _warn_once(folder: str, problem: str) -> None:
+    warnings.warn(
+        f"tdsl cannot keep compiled code in {folder} ({problem}); it goes to a "
+        "temporary folder, so the next process compiles again. Set TDSL_CACHE to a "
+        "folder that can be written.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def _import(module_name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module  # before execution: Numba looks it up by name
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module_name]
+        raise
+    return module
+
+
+class GuardedCache(FunctionCache):  # type: ignore[misc]
+    """Numba's on-disk cache, for which damaged files and full disks are no error."""
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Return the stored machine code, or None where there is none that works."""
+        try:
+            return super().load_overload(signature, target_context)
+        except Exception:  # whatever a damaged pickle raises
+            with contextlib.suppress(Exception):
+                self.flush()
+            return None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Store machine code if the disk takes it."""
+        try:
+            super().save_overload(signature, data)
+        except OSError as problem:
+            _warn_once(str(self.cache_path), str(problem))

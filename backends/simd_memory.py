@@ -1,0 +1,319 @@
+"""Memory operations of the SIMD vocabulary.
+
+Memory is addressed by a base (`address(array)`, an integer) and an offset in elements,
+so no bounds or wrap-around code is made. Vectors are read and written with the
+alignment of an element. A masked operation does not touch the memory of a lane whose
+mask is off; a masked load gives 0 there. A bool is a byte in memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from .lanes import BITS, declare_and_call, llvm_type, suffix
+from .simd import build_splat, lane_numbers, shape_of
+
+def storage_type(dtype: str, lanes: int) -> ir.Type:
+    """Return the type in memory, where a bool is a byte."""
+    element = ir.IntType(8) if dtype == "bool" else llvm_type(dtype, 0)
+    return ir.VectorType(element, lanes) if lanes else element
+
+
+def storage_bytes(dtype: str) -> int:
+    """Return the size of an element in memory."""
+    return max(1, BITS[dtype] // 8)
+
+
+def _pointer(builder: Any, dtype: str, base: Any, offset: Any) -> Any:
+    pointer = builder.inttoptr(base, ir.PointerType())
+    return builder.gep(pointer, [offset], source_etype=storage_type(dtype, 0))
+
+
+def _from_storage(builder: Any, dtype: str, lanes: int, value: Any) -> Any:
+    if dtype != "bool":
+        return value
+    return builder.icmp_unsigned("!=", value, ir.Constant(value.type, None))
+
+
+def _to_storage(builder: Any, dtype: str, lanes: int, value: Any) -> Any:
+    if dtype != "bool":
+        return value
+    return builder.zext(value, storage_type(dtype, lanes))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def address(_context: Any, array: Any) -> Any:
+    """Return the address of the first element of *array* as an integer."""
+
+    def generate(target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        struct = target.make_array(array)(target, builder, values[0])
+        return builder.ptrtoint(struct.data, ir.IntType(64))
+
+    return types.int64(array), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def keep(_context: Any, array: Any) -> Any:
+    """Hold a reference to *array* until here; its address is in use."""
+    return types.void(array), lambda _target, _builder, _signature, _values: None
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load(_context: Any, base: Any, offset: Any, target: Any) -> Any:
+    """Return the elements from *offset* on: one per lane of *target*."""
+    result = target.instance_type
+    dtype, lanes = shape_of(result)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer = _pointer(builder, dtype, values[0], values[1])
+        type_, align = storage_type(dtype, lanes), storage_bytes(dtype)
+        value = builder.load(pointer, align=align, typ=type_)
+        return _from_storage(builder, dtype, lanes, value)
+
+    return result(types.int64, types.int64, target), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_splat(_context: Any, base: Any, offset: Any, target: Any) -> Any:
+    """Return the one element at *offset* in every lane of *target*."""
+    result = target.instance_type
+    dtype = result.dtype
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer = _pointer(builder, dtype, values[0], values[1])
+        type_, align = storage_type(dtype, 0), storage_bytes(dtype)
+        value = builder.load(pointer, align=align, typ=type_)
+        return build_splat(builder, result, _from_storage(builder, dtype, 0, value))
+
+    return result(types.int64, types.int64, target), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_masked(_context: Any, base: Any, offset: Any, mask: Any, target: Any) -> Any:
+    """Load where *mask* holds; the other lanes are 0 and their memory is not read."""
+    result = target.instance_type
+    dtype, lanes = shape_of(result)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        base_, offset_, mask_ = values[:3]
+        pointer = _pointer(builder, dtype, base_, offset_)
+        type_, align = storage_type(dtype, lanes), ir.IntType(32)(storage_bytes(dtype))
+        name = f"llvm.masked.load.{_storage_suffix(dtype, lanes)}.p0"
+        arguments = [pointer, align, mask_, ir.Constant(type_, None)]
+        value = declare_and_call(builder, name, type_, arguments)
+        return _from_storage(builder, dtype, lanes, value)
+
+    return result(types.int64, types.int64, mask, target), generate
+
+
+def _storage_suffix(dtype: str, lanes: int) -> str:
+    return f"v{lanes}i8" if dtype == "bool" else suffix(dtype, lanes)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(_context: Any, base: Any, offset: Any, value: Any) -> Any:
+    """Store the lanes of *value* from *offset* on."""
+    dtype, lanes = shape_of(value)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer = _pointer(builder, dtype, values[0], values[1])
+        stored = _to_storage(builder, dtype, lanes, values[2])
+        builder.store(stored, pointer, align=storage_bytes(dtype))
+
+    return types.void(types.int64, types.int64, value), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_masked(_context: Any, base: Any, offset: Any, mask: Any, value: Any) -> Any:
+    """Store the lanes of *value* where *mask* holds."""
+    dtype, lanes = shape_of(value)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        base_, offset_, mask_, value_ = values
+        pointer = _pointer(builder, dtype, base_, offset_)
+        stored = _to_storage(builder, dtype, lanes, value_)
+        name = f"llvm.masked.store.{_storage_suffix(dtype, lanes)}.p0"
+        align = ir.IntType(32)(storage_bytes(dtype))
+        arguments = [stored, pointer, align, mask_]
+        declare_and_call(builder, name, ir.VoidType(), arguments)
+
+    return types.void(types.int64, types.int64, mask, value), generate
+
+
+# --- lanes that are not neighbours ----------------------------------------------------
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_strided(
+    _context: Any, base: Any, offset: Any, stride: Any, target: Any
+) -> Any:
+    """Load lanes that lie *stride* elements apart."""
+    result = target.instance_type
+    dtype, lanes = shape_of(result)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        element, align = storage_type(dtype, 0), storage_bytes(dtype)
+        whole = ir.Constant(storage_type(dtype, lanes), ir.Undefined)
+        for lane in range(lanes):
+            pointer = _lane_pointer(builder, dtype, values[:3], lane)
+            value = builder.load(pointer, align=align, typ=element)
+            whole = builder.insert_element(whole, value, ir.IntType(32)(lane))
+        return _from_storage(builder, dtype, lanes, whole)
+
+    return result(types.int64, types.int64, types.int64, target), generate
+
+
+def _lane_pointer(builder: Any, dtype: str, values: Any, lane: int) -> Any:
+    base, offset, stride = values
+    distance = builder.mul(stride, ir.IntType(64)(lane))
+    return _pointer(builder, dtype, base, builder.add(offset, distance))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_strided(
+    _context: Any, base: Any, offset: Any, stride: Any, value: Any
+) -> Any:
+    """Store lanes *stride* elements apart."""
+    dtype, lanes = shape_of(value)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        stored = _to_storage(builder, dtype, lanes, values[3])
+        for lane in range(lanes):
+            pointer = _lane_pointer(builder, dtype, values[:3], lane)
+            element = builder.extract_element(stored, ir.IntType(32)(lane))
+            builder.store(element, pointer, align=storage_bytes(dtype))
+
+    return types.void(types.int64, types.int64, types.int64, value), generate
+
+
+def _strided_offsets(builder: Any, offset: Any, stride: Any, lanes: int) -> Any:
+    wide = ir.VectorType(ir.IntType(64), lanes)
+    numbers = lane_numbers(builder, "i64", lanes).value
+    steps = builder.mul(_spread(builder, stride, wide), numbers)
+    return builder.add(_spread(builder, offset, wide), steps)
+
+
+def _spread(builder: Any, scalar: Any, wide: ir.VectorType) -> Any:
+    undefined = ir.Constant(wide, ir.Undefined)
+    first = builder.insert_element(undefined, scalar, ir.IntType(32)(0))
+    order = ir.Constant(ir.VectorType(ir.IntType(32), wide.count), None)
+    return builder.shuffle_vector(first, undefined, order)
+
+
+def _gather(builder: Any, dtype: str, base: Any, offsets: Any, mask: Any) -> Any:
+    lanes = mask.type.count
+    type_ = storage_type(dtype, lanes)
+    pointers = _pointers(builder, dtype, base, offsets)
+    align = ir.IntType(32)(storage_bytes(dtype))
+    name = f"llvm.masked.gather.{_storage_suffix(dtype, lanes)}.v{lanes}p0"
+    arguments = [pointers, align, mask, ir.Constant(type_, None)]
+    value = declare_and_call(builder, name, type_, arguments)
+    return _from_storage(builder, dtype, lanes, value)
+
+
+def _scatter(
+    builder: Any, dtype: str, base: Any, offsets: Any, mask: Any, value: Any
+) -> None:
+    lanes = mask.type.count
+    pointers = _pointers(builder, dtype, base, offsets)
+    align = ir.IntType(32)(storage_bytes(dtype))
+    name = f"llvm.masked.scatter.{_storage_suffix(dtype, lanes)}.v{lanes}p0"
+    arguments = [_to_storage(builder, dtype, lanes, value), pointers, align, mask]
+    declare_and_call(builder, name, ir.VoidType(), arguments)
+
+
+def _pointers(builder: Any, dtype: str, base: Any, offsets: Any) -> Any:
+    wide = offsets.type
+    scale = ir.Constant(wide, [ir.IntType(64)(storage_bytes(dtype))] * wide.count)
+    places = builder.add(_spread(builder, base, wide), builder.mul(offsets, scale))
+    return builder.inttoptr(places, ir.VectorType(ir.PointerType(), wide.count))
+
+
+def _all_lanes(lanes: int) -> Any:
+    return ir.Constant(llvm_type("bool", lanes), [ir.IntType(1)(1)] * lanes)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_strided_masked(
+    _context: Any, base: Any, offset: Any, stride: Any, mask: Any, target: Any
+) -> Any:
+    """Load lanes *stride* elements apart where *mask* holds."""
+    result = target.instance_type
+    dtype, lanes = shape_of(result)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        offsets = _strided_offsets(builder, values[1], values[2], lanes)
+        return _gather(builder, dtype, values[0], offsets, values[3])
+
+    integer = types.int64
+    return result(integer, integer, integer, mask, target), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_strided_masked(
+    _context: Any, base: Any, offset: Any, stride: Any, mask: Any, value: Any
+) -> Any:
+    """Store lanes *stride* elements apart where *mask* holds."""
+    dtype, lanes = shape_of(value)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        offsets = _strided_offsets(builder, values[1], values[2], lanes)
+        _scatter(builder, dtype, values[0], offsets, values[3], values[4])
+
+    integer = types.int64
+    return types.void(integer, integer, integer, mask, value), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def gather(_context: Any, base: Any, offsets: Any, target: Any) -> Any:
+    """Load each lane from its own offset."""
+    result = target.instance_type
+    dtype, lanes = shape_of(result)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return _gather(builder, dtype, values[0], values[1], _all_lanes(lanes))
+
+    return result(types.int64, offsets, target), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def gather_masked(
+    _context: Any, base: Any, offsets: Any, mask: Any, target: Any
+) -> Any:
+    """Load each lane from its own offset where *mask* holds."""
+    result = target.instance_type
+    dtype, _ = shape_of(result)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return _gather(builder, dtype, values[0], values[1], values[2])
+
+    return result(types.int64, offsets, mask, target), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def scatter(_context: Any, base: Any, offsets: Any, value: Any) -> Any:
+    """Store each lane at its own offset."""
+    dtype, lanes = shape_of(value)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        everywhere = _all_lanes(lanes)
+        _scatter(builder, dtype, values[0], values[1], everywhere, values[2])
+
+    return types.void(types.int64, offsets, value), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def scatter_masked(
+    _context: Any, base: Any, offsets: Any, mask: Any, value: Any
+) -> Any:
+    """Store each lane at its own offset where *mask* holds."""
+    dtype, _ = shape_of(value)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        _scatter(builder, dtype, values[0], values[1], values[2], values[3])
+
+    return types.void(types.int64, offsets, mask, value), generate

@@ -1,0 +1,128 @@
+"""Outer tile sizes as arguments of the generated function.
+
+The step of a serial or parallel loop whose chunk is again run by serial or parallel
+loops is only a number; so is the extent of a local array along a dimension that no
+unrolled or vectorized loop subscripts. Each becomes a dim with one known value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..ir.affine import Affine, FloorDiv, name
+from ..ir.nodes import (
+    Alloc,
+    Block,
+    Dim,
+    For,
+    Function,
+    If,
+    LoopKind,
+    Memory,
+    Reduce,
+    Stmt,
+    Store,
+)
+from ..ir.walk import loads, rewrite, walk
+
+_PLAIN = (LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.FUSED)
+
+
+def lift_sizes(
+    function: Function,
+) -> tuple[Function, Mapping[str, str], dict[str, int]]:
+    """Return the function with sizes as dims, the step name by axis, and the values."""
+    tiles = _outer_tiles(function)
+    steps = {axis: f"{axis}_size" for axis in tiles}
+    values = {steps[axis]: size for axis, size in tiles.items()}
+    literal = _literal_dimensions(function)
+
+    def lifted(statement: Stmt) -> Stmt:
+        if isinstance(statement, For):
+            stops = tuple(_lift_stop(form, tiles, steps) for form in statement.stops)
+            return statement if stops == statement.stops else replace(
+                statement, stops=stops
+            )
+        if isinstance(statement, Alloc) and statement.memory is Memory.ARRAY:
+            tensor = statement.tensor
+            shape = list(tensor.shape)
+            for position, extent in enumerate(shape):
+                if extent.is_constant and (tensor.name, position) not in literal:
+                    size = f"{tensor.name}_size{position}"
+                    values[size] = extent.constant
+                    shape[position] = name(size)
+            return replace(statement, tensor=replace(tensor, shape=tuple(shape)))
+        return statement
+
+    result = rewrite(function, lifted)
+    dims = tuple(Dim(each, value, value, value) for each, value in values.items())
+    return replace(result, dims=result.dims + dims), steps, values
+
+
+def _lift_stop(form: Affine, tiles: dict[str, int], steps: dict[str, str]) -> Affine:
+    """Return `axis + size` as a sum of names where it is the end of a lifted tile."""
+    for axis, size in tiles.items():
+        if form == name(axis) + size:
+            return name(axis) + name(steps[axis])
+    return form
+
+
+def _outer_tiles(function: Function) -> dict[str, int]:
+    """Return the axes whose chunks are run by plain loops, with their steps."""
+    loops = [node for node in walk(function) if isinstance(node, For)]
+    chunks: dict[str, list[For]] = {}
+    for loop in loops:
+        for form in loop.starts:
+            for axis in form.names():
+                chunks.setdefault(axis, []).append(loop)
+    return {
+        loop.axis: loop.step
+        for loop in loops
+        if loop.step > 1
+        and loop.kind in _PLAIN
+        and loop.axis in chunks
+        and all(chunk.kind in _PLAIN for chunk in chunks[loop.axis])
+        and not _divides_by(function, loop)
+    }
+
+
+def _divides_by(function: Function, loop: For) -> bool:
+    """Return whether the step occurs as a divisor of the axis: it stays a literal."""
+    for node in walk(function):
+        if isinstance(node, Store | Reduce):
+            forms = [*node.index, *(f for load in loads(node) for f in load.index)]
+            for form in forms:
+                if any(
+                    isinstance(atom, FloorDiv)
+                    and atom.divisor == loop.step
+                    and loop.axis in atom.numerator.names()
+                    for atom, _ in form.terms
+                ):
+                    return True
+    return False
+
+
+def _literal_dimensions(function: Function) -> set[tuple[str, int]]:
+    """Return the dimensions of locals that an unrolled or vectorized loop subscripts."""
+    result: set[tuple[str, int]] = set()
+
+    def visit(block: Block, tiles: frozenset[str]) -> None:
+        for statement in block.statements:
+            if isinstance(statement, For):
+                inner = tiles
+                if statement.kind not in _PLAIN:
+                    inner = tiles | {statement.axis}
+                visit(statement.body, inner)
+            elif isinstance(statement, If):
+                visit(statement.body, tiles)
+            elif isinstance(statement, Store | Reduce):
+                accesses = [(statement.tensor, statement.index)]
+                accesses += [(load.tensor, load.index) for load in loads(statement)]
+                for tensor, index in accesses:
+                    for position, form in enumerate(index):
+                        if form.names() & tiles:
+                            result.add((tensor, position))
+
+    visit(function.body, frozenset())
+    return result

@@ -1,0 +1,208 @@
+"""From a scheduled function to the text of a Python module.
+
+`emit_source` is pure text work: nothing is imported or compiled. With *lifted* sizes
+the outer tile sizes become arguments, so that schedules which differ only in them share
+one text and one compilation.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..ir.nodes import Function, Param
+from ..ir.walk import allocations, loops
+from .emit import Emitter
+from .expressions import Value, type_token
+from .registers import unroll_register_loops
+from .sizes import lift_sizes
+from .storage import Storage, Stride
+from .vector_math import FUNCTIONS
+from .vocabulary import MEMORY_OPERATIONS, OPERATIONS
+from .writer import Writer
+
+LAYOUTS = ("C", "F", "U", "A")
+"""Stride classes: row-major, column-major, unit last stride, any strides."""
+
+_SCALAR_TOKENS = {
+    "f32": "float32 as f32",
+    "f64": "float64 as f64",
+    "i32": "int32 as i32",
+    "i64": "int64 as i64",
+    "bool": "boolean",
+}
+_PARALLEL = (
+    '{"prange": True, "fusion": False, "reduction": False, "numpy": False, '
+    '"setitem": False, "comprehension": False, "inplace_binop": False, '
+    '"stencil": False}'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a module with one entry function, and its lifted sizes."""
+
+    name: str
+    text: str
+    sizes: tuple[int, ...]
+
+
+def emit_source(
+    function: Function,
+    layouts: Sequence[str] | None = None,
+    *,
+    numerics: str = "reassoc",
+    parallel: bool = True,
+    runtime_sizes: bool = False,
+) -> Source:
+    """Return *function* as the text of a Python module.
+
+    *layouts* gives the stride class of each parameter ("C" for all by default).
+    """
+    function = unroll_register_loops(function)
+    step_names: Mapping[str, str] = {}
+    sizes: dict[str, int] = {}
+    if runtime_sizes:
+        function, step_names, sizes = lift_sizes(function)
+    identifiers = _identifiers(function)
+    writer = Writer(set(identifiers.values()) | _RESERVED)
+    emitter = Emitter(
+        function,
+        writer=writer,
+        identifiers=identifiers,
+        step_names={axis: identifiers[each] for axis, each in step_names.items()},
+        contract=numerics != "bitwise",
+        parallel=parallel,
+    )
+    classes = layouts or ["C"] * len(function.params)
+    arguments = [
+        _declare(param, layout, emitter, writer, identifiers)
+        for param, layout in zip(function.params, classes, strict=True)
+    ]
+    emitter.run(function.body)
+    entry = identifiers[function.name]
+    arguments += [identifiers[dim.name] for dim in function.dims]
+    head = f"def {entry}({', '.join(arguments)}):"
+    text = "\n".join(
+        [
+            *_header(emitter, function.name, numerics),
+            "",
+            "",
+            _decorator(emitter.has_prange),
+            head,
+            writer.text(1),
+        ]
+    )
+    return Source(entry, text, tuple(sizes.values()))
+
+
+def _identifiers(function: Function) -> dict[str, str]:
+    """Give every axis, dim and tensor a name that generated code does not use."""
+    names = [function.name]
+    names += [param.tensor.name for param in function.params]
+    names += [dim.name for dim in function.dims]
+    names += [*loops(function), *allocations(function)]
+    taken: set[str] = set(names)
+    result = {}
+    for each in names:
+        safe = each
+        while safe in _RESERVED or keyword.iskeyword(safe):
+            safe += "_"
+            safe += "_" if safe in taken else ""
+        result[each] = safe
+    return result
+
+
+def _declare(
+    param: Param,
+    layout: str,
+    emitter: Emitter,
+    writer: Writer,
+    identifiers: Mapping[str, str],
+) -> str:
+    """Bind a parameter to its address or value; return the argument's name."""
+    tensor = param.tensor
+    base = identifiers[tensor.name]
+    if not tensor.shape:
+        argument = writer.fresh(f"{base}_argument")
+        token = type_token(tensor.dtype, 0)
+        emitter.types.add((tensor.dtype, 0))
+        writer.line(f"{base} = {token}({argument})")
+        emitter.scalars[tensor.name] = Value(base, tensor.dtype, 0)
+        return argument
+    argument = writer.fresh(f"{base}_array")
+    emitter.used.add("address")
+    writer.line(f"{base} = address({argument})")
+    extents = list(tensor.shape)
+    strides: list[Stride]
+    if layout == "C":
+        strides = emitter.contiguous_strides(tensor.name, extents, 0)
+    elif layout == "F":
+        strides = emitter.contiguous_strides(tensor.name, extents[::-1], 0)[::-1]
+    else:
+        strides = []
+        for axis in range(len(extents)):
+            if layout == "U" and axis == len(extents) - 1:
+                strides.append(Stride(1))
+                continue
+            expression = f"{argument}.strides[{axis}] // {tensor.dtype.bytes}"
+            strides.append(
+                Stride(1, (writer.named(f"{base}_stride{axis}", expression, 0),))
+            )
+    emitter.storage[tensor.name] = Storage(
+        tensor.name, base, tensor.dtype.name, tuple(strides)
+    )
+    return argument
+
+
+def _header(emitter: Emitter, function: str, numerics: str) -> list[str]:
+    lines = [f'"""{function}, generated by tdsl; numerics: {numerics}."""', ""]
+    types = sorted(emitter.types, key=lambda t: (t[0].name, t[1]))
+    scalars = sorted({_SCALAR_TOKENS[dtype.name] for dtype, _ in types} | {"int64 as i64"})
+    lines += ["import numpy as np", f"from numba import {', '.join(scalars)}"]
+    lines += ["from numba import njit" + (", prange" if emitter.has_prange else "")]
+    for module, names in (
+        ("simd", OPERATIONS),
+        ("simd_memory", MEMORY_OPERATIONS),
+        ("vector_math", frozenset(FUNCTIONS.values()) | {"power"}),
+    ):
+        used = sorted(emitter.used & names)
+        vectors = [t for t in types if t[1]]
+        if module == "simd" and vectors:
+            used.append("vector")
+        if used:
+            lines += _import(f"tdsl.backends.{module}", used)
+    lines += [""] if any(lanes for _, lanes in types) else []
+    lines += [
+        f'{type_token(dtype, lanes)} = vector("{dtype.name}", {lanes})'
+        for dtype, lanes in types
+        if lanes
+    ]
+    return lines
+
+
+def _import(module: str, names: list[str]) -> list[str]:
+    line = f"from {module} import {', '.join(names)}"
+    if len(line) <= 88:
+        return [line]
+    return [f"from {module} import (", *(f"    {each}," for each in names), ")"]
+
+
+def _decorator(parallel: bool) -> str:
+    options = 'cache=True, nogil=True, error_model="numpy", boundscheck=False'
+    return f"@njit({options}{f', parallel={_PARALLEL}' if parallel else ''})"
+
+
+def _token_names() -> set[str]:
+    return {"f32", "f64", "i32", "i64", "boolean", "np", "njit", "prange", "vector"}
+
+
+_RESERVED = (
+    _token_names()
+    | OPERATIONS
+    | MEMORY_OPERATIONS
+    | set(FUNCTIONS.values())
+    | {"power", "range", "min", "max", "abs", "int", "float", "bool"}
+)
+

@@ -1,0 +1,22 @@
+"""The names of the SIMD operations, without importing Numba."""
+
+from __future__ import annotations
+
+OPERATIONS = frozenset(
+    """
+    add sub mul div neg floordiv mod fma minimum maximum select
+    lt le gt ge eq ne logical_and logical_or logical_not
+    convert splat iota first_lanes extract insert any_lane
+    reduce_add reduce_mul reduce_min reduce_max
+    """.split()
+)
+"""What `simd` offers."""
+
+MEMORY_OPERATIONS = frozenset(
+    """
+    address keep load load_splat load_masked store store_masked
+    load_strided load_strided_masked store_strided store_strided_masked
+    gather gather_masked scatter scatter_masked
+    """.split()
+)
+"""What `simd_memory` offers."""

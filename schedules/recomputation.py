@@ -1,0 +1,163 @@
+"""Computing part of a local tensor anew in each iteration of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..errors import ScheduleError
+from ..ir.affine import name
+from ..ir.nodes import (
+    Alloc,
+    Block,
+    For,
+    Function,
+    Reduce,
+    Stmt,
+    Store,
+    Tensor,
+)
+from ..ir.walk import (
+    allocations,
+    loads,
+    loops,
+    rewrite,
+    rewrite_block,
+    walk,
+)
+from .bounds import prune_starts, prune_stops
+from .boxes import Index, Side, bounding_side, place_in
+from .checks import (
+    check_before,
+    path_to,
+    replace_body,
+)
+from .regions import accesses, plain_axis, redirect, touches, writes
+
+
+def recompute(function: Function, tensor: str, axis: str) -> Function:
+    """Compute the part of a local tensor that the body of *axis* reads, there."""
+    alloc = allocations(function)[tensor]
+    home = path_to(function, alloc)
+    block = home[-1].body if home else function.body
+    target = loops(function)[axis]
+    around = (*path_to(function, target), target)
+    if around[: len(home)] != home or len(around) <= len(home):
+        raise ScheduleError(
+            f'compute_at: "{tensor}" is declared inside or beside loop "{axis}", '
+            "not around it"
+        )
+    consumer = around[len(home)]
+    writers = [each for each in block.statements if writes(Block((each,)), tensor)]
+    _check_writers(block, writers, consumer, tensor, axis)
+    reads = list(accesses(target.body, tensor))
+    everywhere = list(accesses(Block((consumer,)), tensor))
+    if not reads or len(reads) != len(everywhere):
+        raise ScheduleError(
+            f'compute_at: "{tensor}" is read outside loop "{axis}" too (or not in it '
+            "at all); choose a loop around all of its reads"
+        )
+    place = place_in(function, axis)
+    sides: list[Side] = []
+    for dimension, size in enumerate(alloc.tensor.shape):
+        forms = [(access.index[dimension], access.loops) for access in reads]
+        side = bounding_side(forms, size, place)
+        if side is None:
+            raise ScheduleError(
+                f"compute_at: the part of dimension {dimension} of "
+                f'"{tensor}" that loop "{axis}" reads has no known extent; '
+                "split the loops inside, or choose an outer loop"
+            )
+        sides.append(side)
+
+    def rebase(index: Index) -> Index:
+        pairs = zip(index, sides, strict=True)
+        return tuple(form - side.origin for form, side in pairs)
+
+    limits = _limits(writers, tensor, sides)
+
+    def restrict(statement: Stmt) -> Stmt:
+        if isinstance(statement, For) and statement.axis in limits:
+            starts, stops = limits[statement.axis]
+            return replace(
+                statement,
+                starts=prune_starts(
+                    (*starts, *statement.starts), place.around, place.dims
+                ),
+                stops=prune_stops((*stops, *statement.stops), place.around, place.dims),
+            )
+        return statement
+
+    shape = tuple(side.extent for side in sides)
+    small = replace(alloc, tensor=Tensor(tensor, alloc.tensor.dtype, shape))
+    moved = rewrite_block(Block(tuple(writers)), restrict)
+    moved = redirect(moved, tensor, tensor, rebase)
+    gone = {id(statement) for statement in (*writers, alloc)}
+    without = rewrite(function, lambda each: Block(()) if id(each) in gone else each)
+    return replace_body(
+        without,
+        axis,
+        lambda body: Block(
+            (
+                small,
+                *moved.statements,
+                *redirect(body, tensor, tensor, rebase).statements,
+            )
+        ),
+    )
+
+
+def _check_writers(
+    block: Block, writers: Sequence[Stmt], consumer: Stmt, tensor: str, axis: str
+) -> None:
+    if any(writer is consumer for writer in writers):
+        raise ScheduleError(
+            f'compute_at: "{tensor}" is written in the nest of loop "{axis}" itself; '
+            "name the label of its initialisation, or fission first"
+        )
+    for writer in writers:
+        check_before(block, writer, consumer, f'"{tensor}"')
+        private = {node.tensor.name for node in walk(writer) if isinstance(node, Alloc)}
+        for node in walk(writer):
+            if isinstance(node, Store | Reduce):
+                if node.tensor != tensor and node.tensor not in private:
+                    raise ScheduleError(
+                        f'compute_at: the nest that writes "{tensor}" also writes '
+                        f'"{node.tensor}"; fission first'
+                    )
+                if any(load.tensor == tensor for load in loads(node.value)):
+                    raise ScheduleError(
+                        f'compute_at: "{tensor}" is computed from its own elements, '
+                        "so a part of it cannot be computed alone"
+                    )
+    for statement in block.statements:
+        if touches(statement, tensor) and not any(
+            statement is each for each in (*writers, consumer)
+        ):
+            raise ScheduleError(
+                f'compute_at: "{tensor}" is read outside loop "{axis}" too (or not in '
+                "it at all); choose a loop around all of its reads"
+            )
+
+
+def _limits(
+    writers: Sequence[Stmt], tensor: str, sides: Sequence[Side]
+) -> dict[str, tuple[Index, Index]]:
+    """Return the extra starts and stops of the loops that write *tensor*."""
+    limits: dict[str, tuple[Index, Index]] = {}
+    for writer in writers:
+        steps = {n.axis: n.step for n in walk(writer) if isinstance(n, For)}
+        for access in accesses(Block((writer,)), tensor):
+            for form, side in zip(access.index, sides, strict=True):
+                axis = plain_axis(form, steps)
+                shift = form - name(axis) if axis else None
+                if axis is None or shift is None or steps[axis] != 1:
+                    raise ScheduleError(
+                        f'compute_at: the subscript "{form}" that writes "{tensor}" '
+                        "is not one axis of step one; move it before it is split"
+                    )
+                limits[axis] = (
+                    tuple(start - shift for start in side.starts),
+                    tuple(stop - shift for stop in side.stops),
+                )
+    return limits

@@ -1,0 +1,201 @@
+"""Moving one store into the first iterations of the loops that use its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import ScheduleError
+from ..ir.affine import Affine, name
+from ..ir.nodes import (
+    Block,
+    For,
+    Function,
+    If,
+    Reduce,
+    Stmt,
+    Store,
+)
+from ..ir.walk import (
+    loops,
+    map_forms,
+    rewrite,
+    walk_nest,
+)
+from .bounds import Loops
+from .boxes import Index
+from .checks import (
+    Path,
+    check_before,
+    fresh,
+    path_to,
+    replace_body,
+    taken_names,
+)
+from .regions import accesses, mirror, relevant
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """A store in a perfect nest of loops, below the loops shared with the consumer."""
+
+    store: Store
+    path: Path
+    own: tuple[For, ...]
+    root: Stmt
+
+
+def move_store(function: Function, label: str, tensor: str, axis: str) -> Function:
+    """Move the store *label* into the first iterations of *axis* that need it."""
+    target = loops(function)[axis]
+    around = (*path_to(function, target), target)
+    stage = _stage(function, label, around)
+    uses = list(accesses(target.body, tensor))
+    if not uses:
+        raise ScheduleError(
+            f'compute_at: loop "{axis}" does not use "{tensor}", which {label} writes'
+        )
+    use = uses[0]
+    needed = relevant(use)
+    taken = taken_names(function) - {loop.axis for loop in stage.own}
+    own = _own_axes(stage)
+    names = _mirror_names(use.index, needed, own, label, taken)
+    indexing = {axis for axis in own if axis is not None}
+    rest = [loop for loop in stage.own if loop.axis not in indexing]
+
+    def leaf(values: Mapping[str, Affine]) -> Stmt:
+        index = tuple(form.substitute(values) for form in use.index)
+        moved = {
+            mine: there - (here - name(mine))
+            for mine, here, there in zip(own, stage.store.index, index, strict=True)
+            if mine is not None
+        }
+        inner: Stmt = stage.store
+        for loop in reversed(rest):
+            inner = replace(loop, body=Block((inner,)))
+        return map_forms(inner, lambda form: form.substitute(moved))
+
+    kinds = {axis: loop.kind for axis, loop in needed.items()}
+    nest = mirror(needed, names, kinds, leaf)
+    shared = len(stage.path) - len(stage.own)
+    guards = _first_iteration(around[shared:], use.index, needed, label)
+    moved = If(guards, Block((nest,))) if guards else nest
+    without = rewrite(function, lambda each: _without(each, stage.root))
+    return replace_body(without, axis, lambda body: Block((moved, *body.statements)))
+
+
+def _stage(function: Function, label: str, around: Path) -> _Stage:
+    found = [
+        (leaf, path)
+        for leaf, path in walk_nest(function.body)
+        if isinstance(leaf, Store | Reduce)
+        and leaf.instance is not None
+        and leaf.instance.label == label
+    ]
+    if len(found) != 1:
+        raise ScheduleError(
+            f"compute_at: {label} stands in {len(found)} places; "
+            "move it before it is copied"
+        )
+    leaf, path = found[0]
+    if not isinstance(leaf, Store):
+        raise ScheduleError(
+            f"compute_at: {label} is an update, which cannot move into the loops that "
+            "use its result; name the statement that stores, or a local tensor"
+        )
+    shared = 0
+    while shared < min(len(path), len(around)) and path[shared] is around[shared]:
+        shared += 1
+    if shared == len(around):
+        raise ScheduleError(
+            f'compute_at: {label} is already inside loop "{_axis_of(around)}"'
+        )
+    own = tuple(node for node in path[shared:] if isinstance(node, For))
+    root: Stmt = path[shared] if len(path) > shared else leaf
+    if len(own) != len(path) - shared or not _is_single(root):
+        raise ScheduleError(
+            f"compute_at: {label} is not alone in its nest, or is guarded; "
+            "fission it into a nest of its own first"
+        )
+    block = around[shared - 1].body if shared else function.body
+    check_before(block, root, around[shared], label)
+    return _Stage(leaf, path, own, root)
+
+
+def _is_single(statement: Stmt) -> bool:
+    while isinstance(statement, For):
+        if len(statement.body.statements) != 1:
+            return False
+        statement = statement.body.statements[0]
+    return isinstance(statement, Store)
+
+
+def _own_axes(stage: _Stage) -> list[str | None]:
+    """Return the axis of the producer for each subscript (None for a constant)."""
+    mine = {loop.axis for loop in stage.own}
+    result: list[str | None] = []
+    for form in stage.store.index:
+        axes = [axis for axis in form.names() if axis in mine]
+        if not axes:
+            result.append(None)
+        elif len(axes) > 1 or form.coefficient(axes[0]) != 1 or axes[0] in result:
+            label = stage.store.instance.label if stage.store.instance else ""
+            raise ScheduleError(
+                f"compute_at: the subscripts ({', '.join(map(str, stage.store.index))})"
+                f" of {label} are not different axes; move it before it is split"
+            )
+        else:
+            result.append(axes[0])
+    return result
+
+
+def _mirror_names(
+    index: Index,
+    needed: Loops,
+    own: Sequence[str | None],
+    label: str,
+    taken: set[str],
+) -> dict[str, str]:
+    """Name mirrored loops: the producer's own axes where a subscript is one axis."""
+    names: dict[str, str] = {}
+    for form, mine in zip(index, own, strict=True):
+        axes = [axis for axis in needed if axis in form.names()]
+        if mine is not None and len(axes) == 1 and axes[0] not in names:
+            names[axes[0]] = mine
+            taken.add(mine)
+    for axis in needed:
+        if axis not in names:
+            names[axis] = fresh(f"{axis}_{label}", taken)
+    return names
+
+
+def _first_iteration(
+    between: Path, index: Index, inner: Loops, label: str
+) -> tuple[Affine, ...]:
+    """Return guards for the first iteration of the loops that *index* ignores.
+
+    *inner* are the loops further inside that it needs.
+    """
+    needed = {axis for form in index for axis in form.names()}
+    outside = [node for node in between if isinstance(node, For)]
+    guards: list[Affine] = []
+    for loop in (*reversed(inner.values()), *reversed(outside)):
+        if loop.axis in needed:
+            for form in (*loop.starts, *loop.stops):
+                needed |= form.names()
+            continue
+        if len(loop.starts) != 1:
+            raise ScheduleError(
+                f'compute_at: loop "{loop.axis}" has several starts, so its first '
+                f"iteration, where {label} would run, has no simple guard"
+            )
+        guards.insert(0, loop.starts[0] - name(loop.axis))
+    return tuple(guards)
+
+
+def _without(statement: Stmt, root: Stmt) -> Stmt | Block:
+    return Block(()) if statement is root else statement
+
+
+def _axis_of(around: Path) -> str:
+    return next(node.axis for node in reversed(around) if isinstance(node, For))

@@ -1,0 +1,88 @@
+"""Translation validation: does a scheduled function compute what the user wrote?
+
+The whole result is proved, whoever made it, in symbolic sizes: see the checks in
+`bounds`, `dependence`, `instances`, `dataflow` and `reductions`. Outside what integer
+sets can express, or when they take too long, the answer is *unknown*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ir.nodes import Function, Role
+from .bounds import check_bounds
+from .certificate import Certificate, Check, conclude
+from .dataflow import NAME as DATAFLOW
+from .dataflow import refute_unwritten, trace_dataflow
+from .dependence import check_concurrent_loops
+from .instances import check_once, instance_maps
+from .model import Model, build_model
+from .original import Original, original_facts
+from .reductions import check_reordered
+from .sets import IslError, UnsupportedError, bounded
+
+OPERATIONS = 20_000_000
+"""How many elementary steps isl may take for one proof: a few seconds."""
+
+
+def validate(
+    original: Function, scheduled: Function, numerics: str = "reassoc"
+) -> Certificate:
+    """Prove that *scheduled* computes what *original* does, or say why not.
+
+    Reductions may be reordered unless *numerics* is "bitwise".
+    """
+    checks: list[Check] = []
+    try:
+        with bounded(OPERATIONS):
+            for check in _checks(original, scheduled, numerics):
+                checks.append(check)
+                if check.verdict != "proved":
+                    break
+    except UnsupportedError as error:
+        checks.append(Check("model", "unknown", str(error)))
+    except IslError as error:
+        checks.append(Check("model", "unknown", f"isl gave up ({error})"))
+    return conclude(checks, checks[-1].reason.startswith("up to"))
+
+
+def _checks(original: Function, scheduled: Function, numerics: str) -> Iterator[Check]:
+    if (original.params, original.dims) != (scheduled.params, scheduled.dims):
+        yield Check("signature", "refuted", "the parameters or dims differ")
+        return
+    facts = original_facts(original)
+    yield _check_original(facts)
+    model = facts.model if scheduled is original else build_model(scheduled)
+    yield _check_inputs(model)
+    yield check_bounds(model)
+    yield check_concurrent_loops(model)
+    maps = instance_maps(facts, model)
+    if isinstance(maps, Check):
+        yield maps
+        return
+    yield check_once(facts, model, maps)
+    flow = trace_dataflow(facts, model, maps)
+    if isinstance(flow, Check):
+        yield flow
+    elif flow.in_order:
+        yield Check(DATAFLOW, "proved")
+    else:
+        yield check_reordered(facts, flow, numerics)
+
+
+def _check_original(facts: Original) -> Check:
+    """Check that the kernel itself is well defined."""
+    name = "the kernel itself"
+    bounds = check_bounds(facts.model, name)
+    if bounds.verdict != "proved" or not facts.unwritten:
+        return bounds
+    fault = facts.unwritten[0]
+    return refute_unwritten(facts.model, fault.reader, fault.domain, name)
+
+
+def _check_inputs(model: Model) -> Check:
+    for occurrence in model.occurrences:
+        tensor = occurrence.write.tensor
+        if model.storage[tensor].role is Role.INPUT:
+            return Check("inputs", "refuted", f"the input {tensor} is written")
+    return Check("inputs", "proved")

@@ -1,0 +1,183 @@
+"""The grammar of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ..ir.numerics import NUMERICS
+
+STAGES = ("parsed", "scheduled", "lowered", "source", "asm")
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+_DESCRIPTION = """\
+Tune, show and check kernels written in tdsl.
+
+A kernel is named FILE.py:KERNEL, its dims DIM=VALUE."""
+
+_EXAMPLES = """\
+examples:
+  tdsl tune examples/01_matmul.py:matmul M=512 N=512 K=512 --budget 45s
+  tdsl show examples/01_matmul.py:matmul --stage source M=512 N=512 K=512
+  tdsl check examples/01_matmul.py:matmul
+  tdsl doctor
+
+exit codes:
+  0 finished   1 error, or a failed check   2 wrong usage
+  4 nothing could be measured   130 interrupted, with everything kept"""
+
+_TUNE = """\
+Search for the fastest schedule of a kernel for given dims, and store it.
+
+Every candidate is proved equal to the kernel, run on poisoned outputs, compared with a
+derived error bound, and timed in interleaved rounds against the best so far. Calls of
+the kernel with these dims use the stored schedule from then on. What was tried is in
+the ledger: a job that is started again continues where the last one ended."""
+
+_TUNE_END = """\
+examples:
+  tdsl tune matmul.py:matmul M=1024 N=1024 K=1024
+  tdsl tune matmul.py:matmul M=512 N=512 K=512 --budget 2m --threads 1
+  tdsl tune matmul.py:matmul M=512 N=512 K=512 --json > result.json
+
+To compare with NumPy, put a table into FILE.py: tdsl_numpy = {"matmul": np.matmul}"""
+
+_SHOW = """\
+Print a kernel at one stage of its way to machine code.
+
+parsed: the loops as written. scheduled: the schedule, as Python, and the loops it
+makes, with their proof. lowered: the same with registers and vectors decided. source:
+the Python file that Numba compiles. asm: the machine code. With dims, the tuned
+schedule is shown where there is one; otherwise the default schedule."""
+
+_CHECK = """\
+Test a kernel against its own meaning.
+
+Random dims, strides and values are run through the compiled kernel and compared, within
+the derived error bound, with an evaluation in higher precision."""
+
+_DOCTOR = """\
+Report versions, the target, the measured peaks, folders, and what is missing."""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        "tdsl",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"tdsl {_version()}")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", title="commands"
+    )
+    _add_tune(_command(commands, "tune", "search for a faster schedule", _TUNE))
+    _add_show(_command(commands, "show", "print any stage of a kernel", _SHOW))
+    _add_check(_command(commands, "check", "test a kernel on random input", _CHECK))
+    doctor = _command(commands, "doctor", "report on this installation", _DOCTOR)
+    _add_json(doctor)
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    summary: str,
+    description: str,
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _add_kernel(parser: argparse.ArgumentParser, dims: str) -> None:
+    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="a kernel in a file")
+    parser.add_argument("dims", nargs=dims, metavar="DIM=VALUE", help="size of a dim")
+
+
+def _add_choices(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threads", type=positive, metavar="N", help="threads (default: all cores)"
+    )
+    parser.add_argument(
+        "--target", choices=("cpu",), default="cpu", help="what to generate code for"
+    )
+    parser.add_argument(
+        "--numerics",
+        choices=NUMERICS,
+        help="what may happen to floating-point arithmetic (default: the kernel's)",
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object on standard output"
+    )
+
+
+def _add_tune(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _TUNE_END
+    _add_kernel(parser, "*")
+    parser.add_argument(
+        "--budget",
+        type=seconds,
+        default=60.0,
+        metavar="TIME",
+        help="how long to search: 45s, 2m (default: 60s)",
+    )
+    _add_choices(parser)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the search")
+    parser.add_argument(
+        "--ledger", type=Path, metavar="PATH", help="the ledger file to continue"
+    )
+    _add_json(parser)
+
+
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    _add_kernel(parser, "*")
+    parser.add_argument(
+        "--stage", choices=STAGES, default="scheduled", help="(default: scheduled)"
+    )
+    _add_choices(parser)
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="a kernel in a file")
+    parser.add_argument(
+        "--examples", type=positive, default=50, metavar="N", help="(default: 50)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the examples")
+
+
+def positive(text: str) -> int:
+    """Read an integer of at least 1."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return value
+
+
+def seconds(text: str) -> float:
+    """Read a duration such as `45`, `45s`, `1.5m` or `1h`."""
+    match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([a-z]*)", text.strip())
+    if match is None or match[2] not in _SECONDS or not float(match[1]):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a duration; write seconds or minutes, as in 45s or 2m"
+        )
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def _version() -> str:
+    try:
+        return version("tdsl")
+    except PackageNotFoundError:
+        return "(not installed)"

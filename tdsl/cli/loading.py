@@ -1,0 +1,75 @@
+"""From `FILE.py:KERNEL DIM=VALUE...` to a kernel and its dims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from ..errors import TdslError
+from ..kernel import Kernel
+from ..tuner.scripts import load_script
+from .failures import UsageError
+
+
+def load_kernel(place: str) -> tuple[Kernel, ModuleType, Path]:
+    """Return the kernel at `FILE.py:KERNEL`, its module and its file.
+
+    The name may be left out where the file holds one kernel.
+    """
+    file, colon, name = place.rpartition(":")
+    if not colon:
+        file, name = place, ""
+    path = Path(file)
+    if not path.is_file():
+        raise UsageError(f"no such file: {file}; name a kernel as FILE.py:KERNEL")
+    try:
+        module = load_script(path)
+    except (TdslError, KeyboardInterrupt):
+        raise
+    except SystemExit as error:
+        raise UsageError(
+            f"{file} ended the program while it was loaded (SystemExit {error.code}); "
+            'put its main part under `if __name__ == "__main__":`'
+        ) from error
+    except Exception as error:
+        raise TdslError(
+            f"{file} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+    return _choose(kernels(module), name, file), module, path
+
+
+def kernels(module: ModuleType) -> dict[str, Kernel]:
+    """Return the kernels that a module holds, by name."""
+    return {k: v for k, v in vars(module).items() if isinstance(v, Kernel)}
+
+
+def _choose(found: dict[str, Kernel], name: str, file: str) -> Kernel:
+    if not found:
+        raise UsageError(f"{file} holds no kernel; decorate a function with @tdsl.kernel")
+    listed = ", ".join(found)
+    if not name:
+        if len(found) == 1:
+            return next(iter(found.values()))
+        raise UsageError(f"{file} holds several kernels: {listed}; write {file}:NAME")
+    if name not in found:
+        raise UsageError(f"{file} holds no kernel {name!r}; it holds: {listed}")
+    return found[name]
+
+
+def read_dims(texts: Sequence[str]) -> dict[str, int]:
+    """Read `DIM=VALUE` arguments."""
+    dims: dict[str, int] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"{text!r} is not DIM=VALUE, as in M=512")
+        if name in dims:
+            raise UsageError(f"{name} is given twice")
+        try:
+            dims[name] = int(value)
+        except ValueError:
+            raise UsageError(
+                f"{text!r}: {value!r} is not a whole number, as in {name}=512"
+            ) from None
+    return dims

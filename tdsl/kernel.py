@@ -1,0 +1,199 @@
+"""Kernels: parse once, prove and compile at the first call, then just call."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
+
+from .analysis.certificate import Certificate
+from .analysis.validate import validate
+from .binding import Bound, bind
+from .dispatch import Key, entry_key, make_dispatcher
+from .entries import entries, program_hash
+from .errors import ArgumentError, ProofError, ScheduleError
+from .executable import Backend, Executable, ReferenceBackend
+from .frontend.parser import parse
+from .ir.nodes import Function
+from .ir.numerics import NUMERICS, Numerics
+from .ir.printer import print_tensor
+from .schedules.schedule import Schedule
+
+Sizes = tuple[tuple[str, int], ...]
+
+
+class Kernel:
+    """A function over tensors: call it with arrays.
+
+    The first call proves and compiles: the explicit *schedule* if there is one, else
+    the schedule tuned for the sizes, else a default. Later calls run straight-line
+    checks and the compiled code (`dispatch`).
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        *,
+        numerics: Numerics = "reassoc",
+        schedule: Schedule | None = None,
+        backend: Backend | None = None,
+    ) -> None:
+        """Make a kernel of the parsed *function*; *backend* None means this CPU."""
+        if numerics not in NUMERICS:
+            raise ArgumentError(
+                f"{function.name}: numerics is {numerics!r}, but it is one of "
+                f"{', '.join(NUMERICS)}"
+            )
+        self.name = self.__name__ = self.__qualname__ = function.name
+        self.function = function
+        self.numerics: Numerics = numerics
+        self._backend: Backend = backend or ReferenceBackend()
+        self._schedule = schedule
+        self._lock = threading.RLock()
+        self.reload()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the kernel; return its results."""
+        return self._dispatch(args, kwargs)
+
+    def __repr__(self) -> str:
+        """Return the signature as the IR has it."""
+        return f"<tdsl kernel {_signature(self.function)}>"
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+        """Return the arrays, numbers and dims of a call, or say what is wrong."""
+        return bind(self.function, args, kwargs)
+
+    # --- schedules ----------------------------------------------------------------
+
+    def schedule(self) -> Schedule:
+        """Return the schedule without steps, to chain primitives on."""
+        return Schedule(self.function)
+
+    def with_schedule(self, schedule: Schedule) -> Kernel:
+        """Return this kernel with an explicit schedule for all sizes."""
+        if schedule.original != self.function:
+            raise ScheduleError(
+                f"{self.name}: the schedule is for {schedule.original.name}, not for "
+                f"this kernel: start from {self.name}.schedule()"
+            )
+        return self._variant(schedule, self.numerics)
+
+    def with_numerics(self, numerics: Numerics) -> Kernel:
+        """Return this kernel in another numerics class."""
+        return self._variant(self._schedule, numerics)
+
+    def _variant(self, schedule: Schedule | None, numerics: Numerics) -> Kernel:
+        variant = Kernel(
+            self.function, numerics=numerics, schedule=schedule, backend=self._backend
+        )
+        wrapped = getattr(self, "__wrapped__", None)
+        if wrapped is not None:
+            functools.update_wrapper(variant, wrapped)
+        return variant
+
+    # --- compilation --------------------------------------------------------------
+
+    def prove(self, schedule: Schedule) -> Certificate:
+        """Return the proof of *schedule*; raise ProofError where there is none."""
+        certificate = validate(self.function, schedule.function, self.numerics)
+        if certificate.verdict != "proved":
+            raise ProofError(f"{self.name}: the schedule is {certificate}")
+        return certificate
+
+    def compile(self, schedule: Schedule) -> Executable:
+        """Return proved and compiled code for *schedule*."""
+        self.prove(schedule)
+        return self._backend.compile(schedule.function, self.numerics)
+
+    def reload(self) -> None:
+        """Forget compiled code and read the tuned entries again at the next call."""
+        self._tuned: dict[Sizes, str] | None = None
+        self._executables: dict[str | None, Executable] = {}
+        self._entries: dict[Key, Callable[..., Any]] = {}
+        self._dispatch = make_dispatcher(
+            self.function, self._entries, self._call_slowly, by_size=False
+        )
+
+    def _call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Check and convert everything, compile if need be, and call."""
+        bound = bind(self.function, args, kwargs)
+        with self._lock:
+            entry = self._entry(bound)
+        entry(*bound.values, *bound.dims.values())
+        return bound.result
+
+    def _entry(self, bound: Bound) -> Callable[..., Any]:
+        tuned = self._tuned_schedules()
+        sizes = tuple(bound.dims.values()) if tuned else ()
+        key = entry_key(self.function, bound.values, sizes)
+        if key not in self._entries:
+            chosen = tuned.get(tuple(sorted(bound.dims.items())))
+            self._entries[key] = self._executable(chosen).entry
+        return self._entries[key]
+
+    def _executable(self, chosen: str | None) -> Executable:
+        if chosen not in self._executables:
+            schedule = self._schedule
+            if chosen is not None:
+                schedule = Schedule.from_json(self.function, chosen)
+            if schedule is None:
+                schedule = self._backend.default_schedule(self.function, self.numerics)
+            self._executables[chosen] = self.compile(schedule)
+        return self._executables[chosen]
+
+    def _tuned_schedules(self) -> dict[Sizes, str]:
+        """Return the tuned schedules by sizes, read once."""
+        if self._tuned is None:
+            self._tuned = {} if self._schedule else self._read_entries()
+            if self._tuned:
+                self._dispatch = make_dispatcher(
+                    self.function, self._entries, self._call_slowly, by_size=True
+                )
+        return self._tuned
+
+    def _read_entries(self) -> dict[Sizes, str]:
+        wanted = (self._backend.threads, self.numerics, self._backend.target)
+        found = (
+            (entry.situation, entry.schedule)
+            for entry in entries(program_hash(self.function))
+        )
+        return {
+            where.dims: schedule
+            for where, schedule in found
+            if (where.threads, where.numerics, where.target) == wanted
+        }
+
+
+def _signature(function: Function) -> str:
+    given = ", ".join(
+        f"{param.tensor.name}: {print_tensor(param.tensor)}"
+        for param in function.params
+        if not param.returned
+    )
+    results = [print_tensor(p.tensor) for p in function.params if p.returned]
+    return f"{function.name}({given})" + (
+        f" -> {', '.join(results)}" if results else ""
+    )
+
+
+@overload
+def kernel(function: Callable[..., Any]) -> Kernel: ...
+@overload
+def kernel(*, numerics: Numerics = ...) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    function: Callable[..., Any] | None = None, *, numerics: Numerics = "reassoc"
+) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+    """Make a kernel of a Python function: `@tdsl.kernel`, or with *numerics*."""
+    # Annotations kept as text may name variables of the place of definition that the
+    # function's body does not use and its closure therefore lacks.
+    namespace = sys._getframe(1).f_locals
+
+    def make(function: Callable[..., Any]) -> Kernel:
+        made = Kernel(parse(function, namespace), numerics=numerics)
+        functools.update_wrapper(made, function)
+        return made
+
+    return make if function is None else make(function)

@@ -1,0 +1,550 @@
+"""Every refusal of a primitive, with its full message."""
+
+from __future__ import annotations
+
+import pytest
+from tdsl.schedules.schedule import Schedule
+
+from tdsl.errors import ScheduleError
+
+from .cases import Chain, register_tile
+from .kernels import kernel
+
+REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
+    (
+        "split_unknown_axis",
+        "two",
+        lambda s: s.split("q", 4),
+        'split: no axis "q" in two; the axes are "i"',
+    ),
+    (
+        "split_factor",
+        "two",
+        lambda s: s.split("i", 0),
+        'split: factor=0 for axis "i"; the factor is an integer >= 1',
+    ),
+    (
+        "split_tail",
+        "two",
+        lambda s: s.split("i", 4, tail="round"),
+        'split: tail=\'round\'; allowed are "guard", "cut", "perfect"',
+    ),
+    (
+        "split_name_taken",
+        "matmul",
+        lambda s: s.split("i", 4, names=("i_o", "k")),
+        'split: the name "k" is taken; pass names=(outer, inner)',
+    ),
+    (
+        "split_name_no_identifier",
+        "matmul",
+        lambda s: s.split("i", 4, names=("i o", "x")),
+        'split: "i o" is not an identifier',
+    ),
+    (
+        "split_one_name",
+        "matmul",
+        lambda s: s.split("i", 4, names=("i_o",)),  # type: ignore[arg-type]
+        "split: names=('i_o',); give two names, of the outer and the inner loop",
+    ),
+    (
+        "split_perfect",
+        "scale",
+        lambda s: s.split("i", 8, tail="perfect"),
+        "split: 8 does not provably divide the extent of for i in range(M); "
+        'use tail="guard" or tail="cut", or declare tdsl.dim("M", '
+        "multiple_of=8)",
+    ),
+    (
+        "split_perfect_constant",
+        "scale_fixed",
+        lambda s: s.split("i", 7, tail="perfect"),
+        "split: 7 does not provably divide the extent of for i in range(96); "
+        'use tail="guard" or tail="cut"',
+    ),
+    (
+        "split_cut_twice",
+        "scale",
+        lambda s: s.split("i", 8).split("i_i", 3, tail="cut"),
+        "split: for i_i in range(i_o, min(i_o + 8, M)) has several bounds, "
+        'so its full tiles cannot be cut off; use tail="guard"',
+    ),
+    (
+        "split_unrolled",
+        "scale",
+        lambda s: s.split("i", 8).unroll("i_i").split("i_i", 2),
+        'split: loop "i_i" is already unrolled; split before that step',
+    ),
+    (
+        "split_fused",
+        "matmul",
+        lambda s: s.fuse("i", "j").split("i", 2),
+        'split: loop "i" is fused with "j"; split before fuse',
+    ),
+    (
+        "split_cut_fused",
+        "matmul",
+        lambda s: s.fuse("i", "j").split("j", 2, tail="cut"),
+        'split: loop "j" is fused with the loop around it, which leaves no '
+        'place for a remainder; use tail="guard", or split before fuse',
+    ),
+    (
+        "tile_counts",
+        "matmul",
+        lambda s: s.tile(("i", "j"), (4,)),
+        "tile: 2 axes but 1 factors; give one for each",
+    ),
+    (
+        "tile_cut",
+        "matmul",
+        lambda s: s.tile(("i", "j"), (4, 4), tail="cut"),
+        'tile: tail="cut" leaves a remainder loop between the tiles, so they '
+        'cannot be nested; use tail="guard", or split and fission step by '
+        "step",
+    ),
+    (
+        "reorder_twice",
+        "matmul",
+        lambda s: s.reorder("i", "i"),
+        'reorder: an axis is named twice in "i", "i"',
+    ),
+    (
+        "reorder_apart",
+        "matmul",
+        lambda s: s.reorder("i", "i0"),
+        'reorder: loop "i0" is not perfectly nested in loop "k", which has '
+        "other statements in its body or does not contain it; fission first",
+    ),
+    (
+        "reorder_imperfect",
+        "softmax",
+        lambda s: s.reorder("j", "i"),
+        'reorder: loop "j" is not perfectly nested in loop "i", which has '
+        "other statements in its body or does not contain it; fission first",
+    ),
+    (
+        "reorder_tiles",
+        "scale",
+        lambda s: s.split("i", 4).reorder("i_i", "i_o"),
+        'reorder: loop "i_i" cannot be around loop "i_o": for i_i in '
+        'range(i_o, min(i_o + 4, M)) needs "i_o", and only steps and '
+        'coefficients of one are rewritten; keep "i_o" outside, or reorder '
+        "before the split that made it",
+    ),
+    (
+        "reorder_fused",
+        "matmul",
+        lambda s: s.fuse("i", "j").reorder("k", "j"),
+        'reorder: loop "j" is fused with the loop around it; reorder before fuse',
+    ),
+    (
+        "reorder_parent_of_fused",
+        "matmul",
+        lambda s: s.fuse("j", "k").reorder("j", "i"),
+        'reorder: loop "k" is fused with "j"; reorder before fuse',
+    ),
+    (
+        "fuse_apart",
+        "matmul",
+        lambda s: s.fuse("i", "k"),
+        'fuse: loop "k" is not all of the body of loop "i"; reorder the '
+        "loops or fission the rest away first",
+    ),
+    (
+        "fuse_triangle",
+        "triangle",
+        lambda s: s.fuse("i", "j"),
+        'fuse: for j in range(i + 1) depends on "i", so the two have no '
+        "rectangular range; split or leave them nested",
+    ),
+    (
+        "fuse_twice",
+        "matmul",
+        lambda s: s.fuse("i", "j").fuse("i", "j"),
+        'fuse: loop "j" is already fused; only a serial loop can share the '
+        "counter of another",
+    ),
+    (
+        "fuse_unrolled",
+        "scale_fixed",
+        lambda s: s.split("i", 4).reorder("i_o").unroll("i_i").fuse("i_o", "i_i"),
+        'fuse: for i_i in range(i_o, i_o + 4) depends on "i_o", so the two '
+        "have no rectangular range; split or leave them nested",
+    ),
+    (
+        "fuse_reduction_of_parallel",
+        "row_sums",
+        lambda s: s.parallelize("i").fuse("i", "j"),
+        'fuse: loop "j" reduces into "S[i]", the same element in every '
+        'iteration; rfactor("j") first, so that each iteration has a partial '
+        "result",
+    ),
+    (
+        "fission_label",
+        "two",
+        lambda s: s.fission("i", after="S7"),
+        'fission: no statement "S7" in loop "i"; the labels are "S0", "S1"',
+    ),
+    (
+        "fission_empty_side",
+        "two",
+        lambda s: s.fission("i", after="S1"),
+        'fission: a cut after 2 of the 2 statements of loop "i" leaves one side empty',
+    ),
+    (
+        "fission_local",
+        "softmax",
+        lambda s: s.fission("i", after="S1"),
+        'fission: local tensor "m" belongs to one iteration of "i" and is '
+        "used on both sides of the cut; cut elsewhere, inline it, or use an "
+        "array over all iterations",
+    ),
+    (
+        "fission_fused",
+        "matmul",
+        lambda s: s.fuse("i", "j").fission("i", after=1),
+        'fission: loop "i" shares a counter with another loop; fission before fuse',
+    ),
+    (
+        "unroll_symbolic",
+        "matmul",
+        lambda s: s.unroll("k"),
+        "unroll: the extent of for k in range(K) has no constant bound; "
+        'split("k", factor) and unroll "k_i"',
+    ),
+    (
+        "unroll_twice",
+        "scale",
+        lambda s: s.split("i", 4).unroll("i_i").unroll("i_i"),
+        'unroll: loop "i_i" is already unrolled; apply unroll before that step',
+    ),
+    (
+        "unroll_fused",
+        "time",
+        lambda s: s.fuse("t", "i").unroll("t"),
+        'unroll: loop "t" shares its counter with "i"; unroll a loop inside '
+        "them, or do not fuse",
+    ),
+    (
+        "vectorize_symbolic",
+        "matmul",
+        lambda s: s.vectorize("j"),
+        "vectorize: the extent of for j in range(N) has no constant bound; "
+        'split("j", factor) and vectorize "j_i"',
+    ),
+    (
+        "vectorize_step",
+        "scale",
+        lambda s: s.split("i", 8).split("i_i", 2).vectorize("i_i_o"),
+        'vectorize: loop "i_i_o" has step 2, and lanes are neighbours; '
+        "vectorize the inner loop of a split",
+    ),
+    (
+        "vectorize_reduction",
+        "row_sums",
+        lambda s: s.split("j", 8).vectorize("j_i"),
+        'vectorize: loop "j_i" reduces into "S[i]", the same element in '
+        'every iteration; rfactor("j_i") first, so that each iteration has a '
+        "partial result",
+    ),
+    (
+        "vectorize_lengths",
+        "triangle",
+        lambda s: s.split("i", 4).vectorize("i_i"),
+        'vectorize: for j in range(i_i + 1) depends on "i_i", so the lanes '
+        'would differ in length; vectorize "j", or reorder',
+    ),
+    (
+        "vectorize_around_vectors",
+        "matmul",
+        lambda s: s.split("i", 4).split("j", 4).vectorize("j_i").vectorize("i_i"),
+        'vectorize: loop "i_i" contains the vectorized loop "j_i"; vectorize '
+        "one loop on each path, inside the parallel one",
+    ),
+    (
+        "vectorize_inside_vectors",
+        "matmul",
+        lambda s: s.split("i", 4).split("j", 4).vectorize("i_i").vectorize("j_i"),
+        'vectorize: loop "j_i" is inside the vectorized loop "i_i"; '
+        "vectorize one loop on each path",
+    ),
+    (
+        "vectorize_array",
+        "matmul",
+        lambda s: s.split("i", 4).cache_read("A", "i_i").vectorize("i_i"),
+        'vectorize: loop "i_i" declares the array "A_tile" for each lane; '
+        "only registers can be declared there: inline it, or stage it "
+        "outside the loop",
+    ),
+    (
+        "vectorize_same_element",
+        "time",
+        lambda s: s.vectorize("t"),
+        'vectorize: every iteration of loop "t" writes "X[i]"; choose a loop '
+        'that occurs in its subscripts, or make "X" local to the loop',
+    ),
+    (
+        "parallelize_reduction",
+        "matmul",
+        lambda s: s.parallelize("k"),
+        'parallelize: loop "k" reduces into "C[i, j]", the same element in '
+        'every iteration; rfactor("k") first, so that each iteration has a '
+        "partial result",
+    ),
+    (
+        "parallelize_inside",
+        "matmul",
+        lambda s: s.parallelize("i").parallelize("j"),
+        'parallelize: loop "j" is inside the parallel loop "i"; parallelize '
+        "one outermost loop, and fuse others to it",
+    ),
+    (
+        "parallelize_around",
+        "matmul",
+        lambda s: s.parallelize("j").parallelize("i"),
+        'parallelize: loop "i" contains the parallel loop "j"; parallelize '
+        "one of the two, and fuse the other to it",
+    ),
+    (
+        "parallelize_twice",
+        "matmul",
+        lambda s: s.parallelize("i").parallelize("i"),
+        'parallelize: loop "i" is already parallel; apply parallelize before that step',
+    ),
+    (
+        "parallelize_same_element",
+        "time",
+        lambda s: s.parallelize("t"),
+        'parallelize: every iteration of loop "t" writes "X[i]"; choose a '
+        'loop that occurs in its subscripts, or make "X" local to the loop',
+    ),
+    (
+        "parallelize_fused_reduction",
+        "row_sums",
+        lambda s: s.fuse("i", "j").parallelize("i"),
+        'parallelize: loop "j" reduces into "S[i]", the same element in '
+        'every iteration; rfactor("j") first, so that each iteration has a '
+        "partial result",
+    ),
+    (
+        "parallelize_registers",
+        "scale_fixed",
+        lambda s: s.cache_write("Y", None).parallelize("i"),
+        'parallelize: loop "i" writes "Y_acc", which is in registers around '
+        'it, and threads share none; declare it with memory="array"',
+    ),
+    (
+        "cache_read_tensor",
+        "matmul",
+        lambda s: s.cache_read("D", "k"),
+        'cache_read: no tensor "D" in matmul; the tensors are "A", "B", "C"',
+    ),
+    (
+        "cache_read_unread",
+        "matmul",
+        lambda s: s.cache_read("A", "i0"),
+        'cache_read: loop "i0" does not read "A"; choose a loop around its reads',
+    ),
+    (
+        "cache_read_written",
+        "two",
+        lambda s: s.cache_read("Y", None),
+        'cache_read: "Y" is written in two after it is read, so a copy would '
+        "be out of date; use cache_write, or a loop further in",
+    ),
+    (
+        "cache_read_layout",
+        "matmul",
+        lambda s: register_tile(s).cache_read("B", "k_o", layout=("k_i", "j_i")),
+        'cache_read: layout=("k_i", "j_i"), but the subscripts of "B" below '
+        'need exactly the axes "j_t", "k_i", "j_i", in any order',
+    ),
+    (
+        "cache_read_forms",
+        "interior",
+        lambda s: s.split("i", 4).cache_read("X", "i_o", layout=("i_i",)),
+        'cache_read: "X" is used as X[i_i - 1] and as X[i_i + 1] over '
+        "different ranges, and a layout fits one form; leave layout out to "
+        "stage the box around them",
+    ),
+    (
+        "cache_read_registers",
+        "matmul",
+        lambda s: s.cache_read("A", "i", memory="register"),
+        "cache_read: A_tile = f32[K] cannot be in registers, which need "
+        'constant extents; split the loops below, or use memory="array"',
+    ),
+    (
+        "cache_read_memory",
+        "matmul",
+        lambda s: s.cache_read("A", "i", memory="stack"),
+        'cache_read: memory=\'stack\'; allowed are "array" and "register"',
+    ),
+    (
+        "cache_read_name",
+        "matmul",
+        lambda s: s.cache_read("A", "i", name="B"),
+        'cache_read: the name "B" is taken; pass another name=',
+    ),
+    (
+        "cache_read_fused",
+        "matmul",
+        lambda s: s.fuse("i", "j").cache_read("A", "i"),
+        'cache_read: loop "i" shares its counter with "j", so nothing can '
+        'stand between them; name "j", or cache_read before fuse',
+    ),
+    (
+        "cache_read_vectorized",
+        "matmul",
+        lambda s: s.split("j", 4).vectorize("j_i").cache_read("A", "j_i"),
+        'cache_read: loop "j_i" is vectorized, so its body cannot take in '
+        "copies or other stages; name a loop around it",
+    ),
+    (
+        "cache_write_unwritten",
+        "matmul",
+        lambda s: s.cache_write("A", "i"),
+        'cache_write: loop "i" does not write "A"; choose a loop around its '
+        "writes, or use cache_read",
+    ),
+    (
+        "cache_write_unused",
+        "matmul",
+        lambda s: s.cache_write("A", "i0"),
+        'cache_write: loop "i0" does not write "A"; choose a loop around its '
+        "writes, or use cache_read",
+    ),
+    (
+        "cache_write_registers",
+        "matmul",
+        lambda s: s.cache_write("C", "i"),
+        "cache_write: C_acc = f32[N] cannot be in registers, which need "
+        'constant extents; split the loops below, or use memory="array"',
+    ),
+    (
+        "cache_write_local",
+        "softmax",
+        lambda s: s.cache_write("m", "i"),
+        'cache_write: "m" is already local to loop "i"; stage it at a loop further in',
+    ),
+    (
+        "cache_write_threads",
+        "matmul",
+        lambda s: s.tile(("i", "j"), (4, 4)).parallelize("i_i").cache_write("C", "j_o"),
+        'cache_write: loop "i_i" inside is parallel, and threads share no '
+        'registers; name a loop inside it, or use memory="array"',
+    ),
+    (
+        "compute_at_unknown",
+        "matmul",
+        lambda s: s.compute_at("S9", "i"),
+        'compute_at: no statement or local tensor "S9" in matmul; there are "S0", "S1"',
+    ),
+    (
+        "compute_at_parameter",
+        "matmul",
+        lambda s: s.compute_at("C", "i"),
+        'compute_at: "C" is a parameter; name the label of the statement '
+        'that moves: "S0", "S1"',
+    ),
+    (
+        "compute_at_update",
+        "matmul",
+        lambda s: s.compute_at("S1", "i0"),
+        "compute_at: S1 is an update, which cannot move into the loops that "
+        "use its result; name the statement that stores, or a local tensor",
+    ),
+    (
+        "compute_at_inside",
+        "matmul",
+        lambda s: s.compute_at("S0", "i0"),
+        'compute_at: S0 is already inside loop "i0"',
+    ),
+    (
+        "compute_at_shared",
+        "two",
+        lambda s: s.compute_at("S0", "i"),
+        'compute_at: S0 is already inside loop "i"',
+    ),
+    (
+        "compute_at_unrelated",
+        "softmax",
+        lambda s: s.compute_at("S2", "j3"),
+        'compute_at: the nest that writes "z" also writes "Y"; fission first',
+    ),
+    (
+        "compute_at_backwards",
+        "chain",
+        lambda s: s.compute_at("S1", "a"),
+        "compute_at: S1 comes after that loop; it can only move into loops "
+        "that follow it",
+    ),
+    (
+        "compute_at_read_twice",
+        "blur",
+        lambda s: s.cache_read("T", "y", name="U").compute_at("T", "x"),
+        'compute_at: "T" is read outside loop "x" too (or not in it at all); '
+        "choose a loop around all of its reads",
+    ),
+    (
+        "inline_parameter",
+        "matmul",
+        lambda s: s.inline("C"),
+        'inline: "C" is a parameter, whose values the caller sees; only '
+        "local tensors go away: there is none",
+    ),
+    (
+        "inline_updates",
+        "softmax",
+        lambda s: s.inline("z"),
+        'inline: "z" is not written by one store alone, so it has no single '
+        "value to put in its place; use compute_at",
+    ),
+    (
+        "inline_split",
+        "chain",
+        lambda s: s.split("a", 4).inline("T"),
+        'inline: the subscripts (a_i, b) of the store to "T" are not the '
+        "axes of its nest, each once; inline before splitting",
+    ),
+    (
+        "rfactor_spatial",
+        "matmul",
+        lambda s: s.rfactor("i"),
+        'rfactor: loop "i" reduces into no element; choose a loop whose axis '
+        "is absent from the updated subscripts",
+    ),
+    (
+        "rfactor_fused",
+        "row_sums",
+        lambda s: s.fuse("i", "j").rfactor("j"),
+        'rfactor: loop "j" shares the counter of the loop around it, so '
+        "partial results have no place around it; rfactor before fuse",
+    ),
+    (
+        "rfactor_registers",
+        "row_sums",
+        lambda s: s.rfactor("j", memory="register"),
+        "rfactor: registers need constant extents, and the partial results "
+        "have none; split and rfactor the inner loop, or leave memory out",
+    ),
+    (
+        "rfactor_used_inside",
+        "matmul",
+        lambda s: s.compute_at("S0", "k").rfactor("k"),
+        'rfactor: loop "k" also uses "C" outside of the update, so the '
+        "partial results cannot be combined after it; fission first",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("kernel_name", "chain", "message"),
+    [refusal[1:] for refusal in REFUSALS],
+    ids=[refusal[0] for refusal in REFUSALS],
+)
+def test_refusal(kernel_name: str, chain: Chain, message: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        chain(Schedule(kernel(kernel_name)))
+    text, _, _ = str(caught.value).partition("\n  in step ")
+    assert text == message

@@ -1,0 +1,111 @@
+"""The arrays of a tuning job: inputs, and what the outputs ought to be.
+
+The parent makes them once and leaves them in a folder, from which every worker reads.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.error_bound import evaluate_with_bound
+from ..ir.nodes import Call, Function, Param, Role
+from ..ir.numerics import Numerics
+from ..ir.walk import walk
+
+Array = NDArray[Any]
+
+_POSITIVE = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt"}
+_HEADER = "problem.pickle"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A kernel with concrete dims, inputs by name, and (value, bound) by output."""
+
+    function: Function
+    dims: dict[str, int]
+    inputs: dict[str, Any]
+    expected: dict[str, tuple[Array, Array]]
+
+
+def make_problem(
+    function: Function, dims: Mapping[str, int], numerics: Numerics, seed: int
+) -> Problem:
+    """Return random inputs for *function* and its results with derived bounds."""
+    generator = np.random.default_rng(seed)
+    positive = _needs_positive(function)
+    inputs = {
+        param.tensor.name: _draw(param, dims, generator, positive)
+        for param in function.params
+        if param.role is not Role.OUTPUT
+    }
+    expected = evaluate_with_bound(function, inputs, dims, numerics)
+    return Problem(function, dict(dims), inputs, expected)
+
+
+def save_problem(problem: Problem, folder: Path) -> None:
+    """Write *problem* into *folder*; big arrays are files of their own."""
+    for name, value in problem.inputs.items():
+        np.save(folder / f"input_{name}.npy", value)
+    for name, (value, bound) in problem.expected.items():
+        np.save(folder / f"value_{name}.npy", value)
+        np.save(folder / f"bound_{name}.npy", bound)
+    names = list(problem.inputs), list(problem.expected)
+    with (folder / _HEADER).open("wb") as stream:
+        pickle.dump((problem.function, problem.dims, names), stream)
+
+
+def load_problem(folder: Path) -> Problem:
+    """Read what `save_problem` wrote."""
+    with (folder / _HEADER).open("rb") as stream:
+        function, dims, (inputs, outputs) = pickle.load(stream)
+    return Problem(
+        function,
+        dims,
+        {name: np.load(folder / f"input_{name}.npy") for name in inputs},
+        {
+            name: (
+                np.load(folder / f"value_{name}.npy", mmap_mode="r"),
+                np.load(folder / f"bound_{name}.npy", mmap_mode="r"),
+            )
+            for name in outputs
+        },
+    )
+
+
+def input_files(problem: Problem, folder: Path) -> list[str]:
+    """Return the files of the inputs, in the kernel's order."""
+    return [str(folder / f"input_{name}.npy") for name in problem.inputs]
+
+
+def _draw(
+    param: Param, dims: Mapping[str, int], generator: np.random.Generator, positive: bool
+) -> Array:
+    """Return random values: about one in size, whole numbers small."""
+    tensor = param.tensor
+    shape = tuple(extent.evaluate(dims) for extent in tensor.shape)
+    match tensor.dtype.kind:
+        case "float":
+            low = 0.25 if positive else -1.0
+            values = generator.uniform(low, 1.0, shape)
+        case "int":
+            values = generator.integers(1 if positive else -4, 5, shape)
+        case "bool":
+            values = generator.integers(0, 2, shape)
+    return np.asarray(values).astype(tensor.dtype.numpy)
+
+
+def _needs_positive(function: Function) -> bool:
+    """Whether a function is defined, or tame, for positive numbers only."""
+    return any(
+        (isinstance(node, Call) and node.function in _POSITIVE)
+        or getattr(node, "op", "") in ("div", "floordiv", "mod", "pow")
+        for node in walk(function)
+    )

@@ -1,0 +1,194 @@
+"""The real workshop: sketch, proof and source here, compilation and timing in workers.
+
+Two workers compile side by side through the shared disk cache; then only one of them
+runs while candidates are timed, so nothing disturbs the clock but the machine itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..analysis.validate import validate
+from ..backends.source import emit_source
+from ..errors import BackendError, ScheduleError
+from ..ir.nodes import Function
+from ..ir.numerics import Numerics
+from ..ir.printer import print_function
+from ..schedules.sketches import Sketch
+from ..target import Target
+from .candidates import Candidate, Failure, Measurement, Refused
+from .crew import Crew
+from .engine import Program
+from .problem import make_problem, save_problem
+from .process import WorkerLost
+from .records import Config
+from .timing import TimingLimits
+
+_PLACE = re.compile(r"  # \S+:\d+$", re.MULTILINE)
+_REFUSAL = re.compile(r"in step \d+ of \d+: (\w+)\(")
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What the workshop works on."""
+
+    function: Function
+    dims: dict[str, int]
+    threads: int
+    numerics: Numerics
+    target: Target
+    seed: int
+    folder: Path
+
+    @property
+    def parallel(self) -> bool:
+        """Whether parallel loops run on several threads."""
+        return self.threads > 1
+
+
+@dataclass(slots=True)
+class CpuWorkshop:
+    """Builds candidates in this process, compiles and measures them in workers."""
+
+    job: Job
+    sketch: Sketch
+    crew: Crew
+    _undecided: bool | None = field(default=None, init=False)
+
+    @staticmethod
+    @contextmanager
+    def open(
+        job: Job, sketch: Sketch, should_stop: Callable[[], bool]
+    ) -> Iterator[CpuWorkshop]:
+        """Start the workers, evaluate the reference, and close them in the end."""
+        crew = Crew(job.threads, job.folder, should_stop)
+        try:
+            crew.start()
+            problem = make_problem(job.function, job.dims, job.numerics, job.seed)
+            save_problem(problem, job.folder)
+            yield CpuWorkshop(job, sketch, crew)
+        finally:
+            crew.close()
+
+    @property
+    def parallel(self) -> int:
+        """How many programs are compiled at once."""
+        return min(2, os.cpu_count() or 1)
+
+    # --- build -----------------------------------------------------------------
+
+    def build(self, config: Config) -> Candidate:
+        """Schedule, prove and emit the program of a point; raise Refused."""
+        job = self.job
+        try:
+            schedule = self.sketch.build(config)
+        except ScheduleError as error:
+            raise _refusal(error) from error
+        function = schedule.function
+        proof = validate(job.function, function, job.numerics)
+        if self._undecided is None:  # the default, which is built first
+            self._undecided = proof.verdict == "unknown"
+        if proof.verdict == "refuted" or (
+            proof.verdict == "unknown" and not self._undecided
+        ):
+            cause = "refuted by the proof" if proof.verdict == "refuted" else "no proof"
+            raise Refused(cause, str(proof), proof.verdict)
+        try:
+            source = emit_source(
+                function,
+                numerics=job.numerics,
+                parallel=job.parallel,
+                runtime_sizes=True,
+            )
+        except BackendError as error:
+            raise Refused("no code", str(error), proof.verdict) from error
+        text = _PLACE.sub("", source.text)
+        structure = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return Candidate(
+            config,
+            structure,
+            source.sizes,
+            json.loads(schedule.to_json()),
+            hashlib.sha256(print_function(function).encode()).hexdigest()[:16],
+            proof.verdict,
+            str(schedule),
+            function,
+        )
+
+    # --- compile and measure ---------------------------------------------------
+
+    def compile(
+        self, candidates: Sequence[Candidate], limit: float
+    ) -> list[float | Failure]:
+        """Compile what is not loaded yet, two programs at a time."""
+        wanted = {c.structure: self._program_file(c) for c in candidates}
+        done = self.crew.load(wanted, limit)
+        return [done[candidate.structure] for candidate in candidates]
+
+    def measure(
+        self, candidate: Candidate, rival: Candidate, noise: float
+    ) -> Measurement | Failure:
+        """Check *candidate* on poisoned outputs, then time it beside *rival*."""
+        both = {c.structure: self._program_file(c) for c in (rival, candidate)}
+        limits = asdict(TimingLimits(noise=noise))
+        try:
+            for result in self.crew.load(both, COMPILE_LIMIT).values():
+                if isinstance(result, Failure):
+                    return result
+            checked = self.crew.ask({"do": "check", **_call(candidate)})
+            if "cause" in checked:
+                return Failure(checked["cause"], checked["detail"])
+            timed = self.crew.ask(
+                {
+                    "do": "pair",
+                    "rival": _call(rival),
+                    "candidate": _call(candidate),
+                    "limits": limits,
+                }
+            )
+        except WorkerLost as lost:
+            return Failure(lost.cause, lost.detail)
+        if "cause" in timed:
+            return Failure(timed["cause"], timed["detail"])
+        self.crew.call_seconds = min(timed["rival"])
+        return Measurement(
+            tuple(timed["candidate"]),
+            tuple(timed["rival"]),
+            checked["max_error_over_bound"],
+            timed["stopped"],
+        )
+
+    def _program_file(self, candidate: Candidate, *, final: bool = False) -> Path:
+        """Pickle the program of *candidate* for the workers, once."""
+        name = candidate.identity + ".final" if final else candidate.structure
+        path = self.job.folder / f"{name}.pickle"
+        if not path.exists():
+            program = Program(
+                candidate.program,
+                self.job.target,
+                self.job.numerics,
+                self.job.parallel,
+                runtime_sizes=not final,
+            )
+            path.write_bytes(pickle.dumps(program))
+        return path
+
+
+def _call(candidate: Candidate) -> dict[str, Any]:
+    return {"name": candidate.structure, "sizes": list(candidate.sizes)}
+
+
+def _refusal(error: ScheduleError) -> Refused:
+    """Return the refusal of a primitive, grouped by which one it was."""
+    notes = "\n".join(getattr(error, "__notes__", ()))
+    found = _REFUSAL.search(notes)
+    cause = f"{found[1]} refused" if found else "refused"
+    return Refused(cause, "\n".join(part for part in (str(error), notes) if part))
