@@ -100,8 +100,9 @@ def settle(op: ReduceOp, parts: Parts, dtype: DType) -> Uncertain:
     match op:
         case ReduceOp.ADD:
             sure = second + _gamma(number, rule.unit) * (third + second)
-            kept = third + sure <= rule.limit
-            return Uncertain(value, np.where(kept, sure, np.inf))
+            sure = np.where(third + sure <= rule.limit, sure, np.inf)
+            inevitable = ~np.isfinite(value) & np.isfinite(sure)
+            return Uncertain(value, np.where(inevitable, 0.0, sure))
         case ReduceOp.MUL:
             spread = second * (1 + SLACK + 2 * _gamma(number, rule.unit))
             error = spread - np.abs(value) + number * rule.tiny * third

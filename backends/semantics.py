@@ -4,7 +4,8 @@ Each entry works on NumPy scalars and on arrays of the exact dtype alike:
 
 * float32 and float64 arithmetic rounds to nearest even after each operation, with
   subnormals, signed zeros, infinities and NaN as in IEEE 754;
-* mathematical functions of a float32 are those of float64 rounded once;
+* mathematical functions, `pow`, `floordiv` and `mod` of float32 are those of
+  float64 rounded once;
 * `min` and `max` give NaN if either side is NaN; which zero they return is open;
 * integers wrap; `x // 0` and `x % 0` are 0; `floordiv` rounds down and `mod` has the
   sign of the divisor, for floats too; an integer to a negative power is the
@@ -33,6 +34,8 @@ def apply_unary(op: str, operand: Value, dtype: DType) -> Value:
 
 def apply_binary(op: str, left: Value, right: Value, dtype: DType) -> Value:
     """Return the arithmetic, comparison or logic *op* of two values of one dtype."""
+    if left.dtype == np.float32 and op in DOUBLE_BINARY:
+        left, right = left.astype(np.float64), right.astype(np.float64)
     return _as(BINARY[op](left, right), dtype)
 
 
@@ -54,8 +57,6 @@ def _as(value: Value, dtype: DType) -> Value:
 
 def _power(left: Value, right: Value) -> Value:
     if left.dtype.kind == "f":
-        if left.dtype == np.float32:
-            return np.power(left.astype(np.float64), right.astype(np.float64))
         return np.power(left, right)
     result = np.power(left, np.maximum(right, 0))
     unit = (left == 1) | (left == -1)
@@ -118,6 +119,9 @@ CALLS: Mapping[str, Callable[[Value], Value]] = {
     "floor": np.floor,
     "ceil": np.ceil,
 }
+
+DOUBLE_BINARY = frozenset({"pow", "floordiv", "mod"})
+"""Operations that, like functions, go through double precision."""
 
 EXACT_CALLS = frozenset({"abs", "floor", "ceil"})
 """Functions that never round."""

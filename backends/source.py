@@ -15,7 +15,7 @@ from ..ir.nodes import Function, Param
 from ..ir.walk import allocations, loops
 from .emit import Emitter
 from .expressions import Value, type_token
-from .registers import unroll_register_loops
+from .lower import lower
 from .sizes import lift_sizes
 from .storage import Storage, Stride
 from .vector_math import FUNCTIONS
@@ -60,7 +60,7 @@ def emit_source(
 
     *layouts* gives the stride class of each parameter ("C" for all by default).
     """
-    function = unroll_register_loops(function)
+    function = lower(function)
     step_names: Mapping[str, str] = {}
     sizes: dict[str, int] = {}
     if runtime_sizes:

@@ -73,7 +73,8 @@ class Rounding:
             error = self.unit * size
         else:
             error = propagated + self.unit * (size + propagated)
-        return self.bounded(value, error + self.tiny * (error > 0), *operands)
+        inexact = (size > 0) | (propagated > 0)
+        return self.bounded(value, error + self.tiny * inexact, *operands)
 
     def bounded(self, value: Array, error: Array, *operands: Uncertain) -> Uncertain:
         """Return *value* with *error*, after care for overflow, infinities and NaN."""
@@ -227,7 +228,9 @@ def _floor_steps(left: Uncertain, right: Uncertain, rule: Rounding) -> Array:
     high = np.floor(quotient.value + quotient.error)
     exact = (left.error == 0) & (right.error == 0)
     divides = exact & (np.remainder(left.value, right.value) == 0)
-    return np.where(divides, 0.0, np.maximum(whole - low, high - whole))
+    steps = np.where(divides, 0.0, np.maximum(whole - low, high - whole))
+    unsure = ~np.isfinite(right.value) | (np.abs(right.value) <= right.error)
+    return np.where(unsure & ~exact, np.inf, steps)
 
 
 def _modulo(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
@@ -235,8 +238,9 @@ def _modulo(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
     whole = np.abs(np.floor_divide(left.value, right.value))
     smooth = left.error + whole * right.error
     smooth = smooth + rule.unit * (left.magnitude + whole * right.magnitude)
-    jumps = _floor_steps(left, right, rule) > 0
-    wrapped = np.where(jumps, right.magnitude, 0.0)
+    steps = _floor_steps(left, right, rule)
+    wrapped = np.where(steps > 0, right.magnitude, 0.0)
+    wrapped = np.where(np.isinf(steps), np.inf, wrapped)
     return rule.rounded(value, smooth + wrapped, left, right)
 
 
@@ -273,7 +277,9 @@ def _power(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
     general = np.where(unsure, np.inf, np.abs(value) * np.expm1(change))
     same = (left.error == 0) & (right.error == 0)
     propagated = np.where(same, 0.0, np.where(whole, polynomial, general))
-    return rule.rounded(value, propagated, left, right)
+    result = rule.rounded(value, propagated, left, right)
+    certain = same | np.isfinite(value)
+    return Uncertain(value, np.where(certain, result.error, np.inf))
 
 
 _FLOAT_BINARY: Mapping[str, Callable[[Uncertain, Uncertain, Rounding], Uncertain]] = {

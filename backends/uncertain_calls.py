@@ -31,6 +31,8 @@ FUNCTION_ULPS: Mapping[str, float] = {
     "erf": 4,
     "sigmoid": 4,
     "pow": 4,
+    "floordiv": 2,
+    "mod": 2,
 }
 """How many units in the last place a backend's function may be off, at most."""
 
@@ -133,6 +135,12 @@ _EXACT_RULES: Mapping[str, Callable[[Uncertain], Array]] = {
 # --- the change of each function over an interval -----------------------------------
 
 
+def _exponential(operand: Uncertain, scale: float) -> Array:
+    """Return exp(x + e) - exp(x), neither of which need be representable alone."""
+    highest: Array = np.exp(scale * (operand.value + operand.error))
+    return highest * -np.expm1(-scale * operand.error)
+
+
 def _logarithm(operand: Uncertain, scale: float, shift: float) -> Array:
     ratio = operand.error / (operand.value + shift)
     inside = (ratio >= 0) & (ratio < 1)
@@ -178,9 +186,9 @@ def _logistic(operand: Uncertain, value: Array) -> Array:
 
 
 _RULES: Mapping[str, Callable[[Uncertain, Array], Array]] = {
-    "exp": lambda x, value: value * np.expm1(x.error),
-    "exp2": lambda x, value: value * np.expm1(x.error * np.log(2)),
-    "expm1": lambda x, value: (value + 1) * np.expm1(x.error),
+    "exp": lambda x, value: _exponential(x, 1.0),
+    "exp2": lambda x, value: _exponential(x, float(np.log(2))),
+    "expm1": lambda x, value: _exponential(x, 1.0),
     "log": lambda x, value: _logarithm(x, 1.0, 0.0),
     "log2": lambda x, value: _logarithm(x, float(np.log(2)), 0.0),
     "log1p": lambda x, value: _logarithm(x, 1.0, 1.0),

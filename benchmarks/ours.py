@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from tdsl.backends.peak import measure_peak
+from tdsl.kernel import Kernel
+from tdsl.tuner.scripts import load_script
 
 from .arrays import normal_arrays
+from .harness import REPOSITORY
 from .worker import Workload
+
+
+def load_kernel(place: str) -> Kernel:
+    """Return the kernel at `FILE.py:NAME`, a path from the repository's root."""
+    file, _, name = place.partition(":")
+    kernel = getattr(load_script(Path(REPOSITORY, file)), name)
+    assert isinstance(kernel, Kernel)
+    return kernel
 
 
 def tdsl_workload(arguments: dict[str, Any]) -> Workload:
@@ -20,10 +33,9 @@ def tdsl_workload(arguments: dict[str, Any]) -> Workload:
 
 
 def peak_workload(arguments: dict[str, Any]) -> Workload:
-    """Measure the peak anew in each round."""
-    threads = arguments["threads"]
+    """Measure the peak anew in each round; the process has the right threads."""
 
-    def measure_one() -> float:
-        return 1.0 / (measure_peak(threads=threads) * 1e9)
+    def measure() -> float:
+        return 1.0 / (measure_peak().gflops * 1e9)
 
-    return Workload(measure_one, lambda: np.zeros(0), measure_one)
+    return Workload(measure, lambda: np.zeros(0), measure)

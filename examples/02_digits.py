@@ -84,7 +84,8 @@ def main(arguments: Sequence[str] = ()) -> float:
     known, known_labels = pixels[::2].copy(), labels[::2]
     asked, asked_labels = pixels[1::2].copy(), labels[1::2]
     if options.budget:
-        squared_distances.tune(asked, known, budget=options.budget)
+        dims = {"Q": len(asked), "R": len(known), "P": pixels.shape[1]}
+        print(tdsl.tune(squared_distances, dims, budget_s=options.budget))
 
     # Pixels are whole numbers up to 16, so these float32 distances are exact.
     distances = squared_distances(asked, known)

@@ -33,7 +33,12 @@ def is_nonnegative(form: Affine, loops: Loops, dims: Mapping[str, Dim]) -> bool:
     """Return whether *form* >= 0 is shown inside *loops* (outermost first)."""
     for atom, coefficient in form.terms:
         if isinstance(atom, FloorDiv):
-            return is_nonnegative(_without_floor(form, atom, coefficient), loops, dims)
+            rest = form - Affine(((atom, coefficient),))
+            positive = coefficient > 0 and is_nonnegative(atom.numerator, loops, dims)
+            if positive and is_nonnegative(rest, loops, dims):
+                return True
+            scaled = _without_floor(rest, atom, coefficient)
+            return is_nonnegative(scaled, loops, dims)
     axis = _innermost(form, loops)
     if axis is None:
         least = _least(form, dims)
@@ -147,9 +152,8 @@ def _least(form: Affine, dims: Mapping[str, Dim]) -> int | None:
     return total
 
 
-def _without_floor(form: Affine, floor: FloorDiv, coefficient: int) -> Affine:
+def _without_floor(rest: Affine, floor: FloorDiv, coefficient: int) -> Affine:
     # floor(n / d) is at least (n - d + 1) / d and at most n / d; scale by d.
-    rest = form - Affine(((floor, coefficient),))
     slack = floor.divisor - 1 if coefficient > 0 else 0
     return rest * floor.divisor + (floor.numerator - slack) * coefficient
 

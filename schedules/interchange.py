@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..errors import ScheduleError
 from ..ir.affine import Affine, name
-from ..ir.nodes import Dim, For
+from ..ir.nodes import Dim, For, LoopKind
 from .bounds import Loops, prune_starts, prune_stops
 from .checks import describe, is_around, quoted
 
@@ -94,6 +94,13 @@ def _check_exchange(outer: For, inner: For) -> None:
         for form in forms
         if axis in form.names()
     )
+    for loop in (outer, inner):
+        if loop.kind in (LoopKind.VECTORIZED, LoopKind.UNROLLED):
+            raise ScheduleError(
+                f'reorder: loop "{loop.axis}" is {loop.kind.value} and would get new '
+                f'bounds, without a constant extent; reorder "{axis}" and '
+                f'"{inner.axis}" before that step'
+            )
     if unit and outer.step == 1 and inner.step == 1:
         return
     raise ScheduleError(

@@ -13,12 +13,13 @@ from ..ir.nodes import (
     Load,
     LoopKind,
     Memory,
+    Role,
     Stmt,
     Store,
     Tensor,
 )
 from ..ir.printer import print_tensor
-from ..ir.walk import loops
+from ..ir.walk import loops, walk
 from .boxes import Index, place_in
 from .checks import (
     check_new_name,
@@ -76,6 +77,7 @@ def cache_read(
     first = _first_read(body, tensor, where)
     region = Block(body.statements[first:])
     found = list(accesses(region, tensor))
+    _check_declared_outside(region, tensor, where, "cache_read")
     if any(access.kind != "load" for access in found):
         raise ScheduleError(
             f'cache_read: "{tensor}" is written in {where} after it is read, so a '
@@ -155,7 +157,10 @@ def cache_write(
     body = _body(function, axis, "cache_write")
     where = f'loop "{axis}"' if axis is not None else f"{function.name}"
     first, last = _written_region(body, tensor, where)
-    first, found, load = _leading_overwrites(body, tensor, first, last)
+    start, found, load = _leading_overwrites(body, tensor, first, last)
+    if axis is None and start == first and _is_undefined_at_entry(function, tensor):
+        load = False
+    first = start
     region = Block(body.statements[first : last + 1])
     taken = taken_names(function)
     buffer = _buffer_name(name, f"{tensor}_acc", taken, "cache_write")
@@ -224,13 +229,19 @@ def _written_region(body: Block, tensor: str, where: str) -> tuple[int, int]:
             f'cache_write: {where} does not write "{tensor}"; '
             "choose a loop around its writes, or use cache_read"
         )
-    for statement in body.statements:
-        if isinstance(statement, Alloc) and statement.tensor.name == tensor:
+    _check_declared_outside(body, tensor, where, "cache_write")
+    return used[0], used[-1]
+
+
+def _check_declared_outside(
+    block: Block, tensor: str, where: str, primitive: str
+) -> None:
+    for node in walk(block):
+        if isinstance(node, Alloc) and node.tensor.name == tensor:
             raise ScheduleError(
-                f'cache_write: "{tensor}" is already local to {where}; '
+                f'{primitive}: "{tensor}" is already local to {where}; '
                 "stage it at a loop further in"
             )
-    return used[0], used[-1]
 
 
 def _leading_overwrites(
@@ -273,6 +284,11 @@ def _is_overwritten_first(found: Sequence[Access]) -> bool:
         for axis in access.loops
         if axis in own
     )
+
+
+def _is_undefined_at_entry(function: Function, tensor: str) -> bool:
+    outputs = (param for param in function.params if param.role is Role.OUTPUT)
+    return any(param.tensor.name == tensor for param in outputs)
 
 
 def _alloc(

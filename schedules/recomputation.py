@@ -12,6 +12,7 @@ from ..ir.nodes import (
     Block,
     For,
     Function,
+    LoopKind,
     Reduce,
     Stmt,
     Store,
@@ -25,7 +26,7 @@ from ..ir.walk import (
     rewrite_block,
     walk,
 )
-from .bounds import prune_starts, prune_stops
+from .bounds import constant_extent, prune_starts, prune_stops
 from .boxes import Index, Side, bounding_side, place_in
 from .checks import (
     check_before,
@@ -77,16 +78,22 @@ def recompute(function: Function, tensor: str, axis: str) -> Function:
     limits = _limits(writers, tensor, sides)
 
     def restrict(statement: Stmt) -> Stmt:
-        if isinstance(statement, For) and statement.axis in limits:
-            starts, stops = limits[statement.axis]
-            return replace(
-                statement,
-                starts=prune_starts(
-                    (*starts, *statement.starts), place.around, place.dims
-                ),
-                stops=prune_stops((*stops, *statement.stops), place.around, place.dims),
+        if not isinstance(statement, For) or statement.axis not in limits:
+            return statement
+        starts, stops = limits[statement.axis]
+        result = replace(
+            statement,
+            starts=prune_starts((*starts, *statement.starts), place.around, place.dims),
+            stops=prune_stops((*stops, *statement.stops), place.around, place.dims),
+        )
+        fixed = statement.kind in (LoopKind.VECTORIZED, LoopKind.UNROLLED)
+        if fixed and constant_extent(result) is None:
+            raise ScheduleError(
+                f'compute_at: loop "{statement.axis}" of "{tensor}" is '
+                f"{statement.kind.value} and would lose its constant extent; "
+                "compute_at before that step"
             )
-        return statement
+        return result
 
     shape = tuple(side.extent for side in sides)
     small = replace(alloc, tensor=Tensor(tensor, alloc.tensor.dtype, shape))

@@ -29,6 +29,7 @@ from ..ir.walk import (
     walk,
     walk_nest,
 )
+from .boxes import Index
 from .checks import (
     check_open,
     find_loop,
@@ -105,20 +106,27 @@ def inline(function: Function, tensor: str) -> Function:
     store = _only_store(function, tensor)
     axes = [plain_axis(form) for form in store.index]
 
+    def at(index: Index) -> Store:
+        pairs = zip(axes, index, strict=True)
+        return _substituted(
+            store, {axis: form for axis, form in pairs if axis is not None}
+        )
+
     def leaf(expr: Expr) -> Expr:
-        if not isinstance(expr, Load) or expr.tensor != tensor:
-            return expr
-        values = {
-            axis: form
-            for axis, form in zip(axes, expr.index, strict=True)
-            if axis is not None
-        }
-        return _substituted(store.value, values)
+        if isinstance(expr, Load) and expr.tensor == tensor:
+            return at(expr.index).value
+        return expr
 
     def rule(statement: Stmt) -> Stmt | Block:
         match statement:
             case Store() | Reduce() if statement.tensor == tensor:
                 return Block(())
+            case Store(instance=None, value=Load(tensor=source, index=index)) if (
+                source == tensor
+            ):
+                # A copy of the tensor now computes what the removed store did.
+                origin = at(index)
+                return replace(statement, value=origin.value, instance=origin.instance)
             case Store() | Reduce():
                 value = rewrite_expr(statement.value, leaf)
                 same = value is statement.value
@@ -194,11 +202,20 @@ def _only_store(function: Function, tensor: str) -> Store:
         raise ScheduleError(
             f'inline: "{tensor}" is computed from its own old value; use compute_at'
         )
+    for load in loads(store.value):
+        alloc = allocations(function).get(load.tensor)
+        if alloc is None:
+            continue
+        outside = path_to(function, alloc)
+        if home[: len(outside)] != outside:
+            raise ScheduleError(
+                f'inline: the value of "{tensor}" reads "{load.tensor}", which is '
+                "declared further in; inline that first"
+            )
     return store
 
 
-def _substituted(value: Expr, values: Mapping[str, Affine]) -> Expr:
-    carrier = Store("", (), value, None)
-    moved = map_forms(carrier, lambda form: form.substitute(values))
+def _substituted(store: Store, values: Mapping[str, Affine]) -> Store:
+    moved = map_forms(store, lambda form: form.substitute(values))
     assert isinstance(moved, Store)
-    return moved.value
+    return moved

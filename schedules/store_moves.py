@@ -20,6 +20,7 @@ from ..ir.walk import (
     loops,
     map_forms,
     rewrite,
+    walk,
     walk_nest,
 )
 from .bounds import Loops
@@ -32,7 +33,7 @@ from .checks import (
     replace_body,
     taken_names,
 )
-from .regions import accesses, mirror, relevant
+from .regions import Access, accesses, mirror, relevant
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,15 @@ def move_store(function: Function, label: str, tensor: str, axis: str) -> Functi
         raise ScheduleError(
             f'compute_at: loop "{axis}" does not use "{tensor}", which {label} writes'
         )
+    _check_other_writes(function, target, tensor, label)
     use = uses[0]
     needed = relevant(use)
     taken = taken_names(function) - {loop.axis for loop in stage.own}
     own = _own_axes(stage)
     names = _mirror_names(use.index, needed, own, label, taken)
-    indexing = {axis for axis in own if axis is not None}
-    rest = [loop for loop in stage.own if loop.axis not in indexing]
+    # Loops that the producer's subscripts need are replaced by the mirrored ones.
+    replaced = relevant(Access("store", stage.store.index, stage.own))
+    rest = [loop for loop in stage.own if loop.axis not in replaced]
 
     def leaf(values: Mapping[str, Affine]) -> Stmt:
         index = tuple(form.substitute(values) for form in use.index)
@@ -82,6 +85,24 @@ def move_store(function: Function, label: str, tensor: str, axis: str) -> Functi
     moved = If(guards, Block((nest,))) if guards else nest
     without = rewrite(function, lambda each: _without(each, stage.root))
     return replace_body(without, axis, lambda body: Block((moved, *body.statements)))
+
+
+def _check_other_writes(
+    function: Function, target: For, tensor: str, label: str
+) -> None:
+    """Refuse where updates outside of *target* would lose their initialisation."""
+    inside = {id(node) for node in walk(target.body)}
+    for node in walk(function.body):
+        if not isinstance(node, Store | Reduce) or node.tensor != tensor:
+            continue
+        if id(node) in inside or (node.instance and node.instance.label == label):
+            continue
+        other = node.instance.label if node.instance else "a copy"
+        raise ScheduleError(
+            f'compute_at: "{tensor}" is also written outside loop "{target.axis}" (by '
+            f"{other}), where {label} must come first; choose a loop around both, or "
+            'use tail="guard"'
+        )
 
 
 def _stage(function: Function, label: str, around: Path) -> _Stage:

@@ -21,6 +21,7 @@ from .errors import CacheError
 from .ir.nodes import Function
 from .ir.printer import print_function
 from .paths import entries_folder, make_folder, write_atomically
+from .target import Target
 
 FORMAT = 1
 
@@ -55,6 +56,13 @@ class Entry:
 def program_hash(function: Function) -> str:
     """Return the identity of a program: its canonical text, no file name."""
     return hashlib.sha256(print_function(function).encode()).hexdigest()[:20]
+
+
+def fingerprint(target: Target) -> str:
+    """Return what of a machine a tuned schedule depends on, besides the threads."""
+    caches = "-".join(str(size // 1024) for size in (target.l1, target.l2, target.l3))
+    parts = (target.cpu, target.vector_bits, target.vector_registers, caches)
+    return ":".join(map(str, parts))
 
 
 def situation(

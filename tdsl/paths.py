@@ -1,7 +1,7 @@
 """Where tdsl keeps files: compiled kernels, tuned entries, the ledger.
 
-Everything lies under one folder, `TDSL_CACHE` or else `~/.cache/tdsl`, and all of it
-is safe to delete: what is lost is only the time to make it again.
+Everything lies under one folder, `TDSL_CACHE` or else `tdsl` in the user's cache, and
+all of it is safe to delete: what is lost is only the time to make it again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from .errors import CacheError
 def cache_folder() -> Path:
     """Return the folder of everything that tdsl keeps; it need not exist yet."""
     chosen = os.environ.get("TDSL_CACHE")
-    return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "tdsl"
+    if chosen:
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "tdsl"
 
 
 def entries_folder() -> Path:

@@ -26,11 +26,13 @@ FOLDERS = {
 LAYERS = (
     ("tdsl.errors",),
     ("tdsl.paths",),
-    ("tdsl.target",),
     ("tdsl.ir",),
+    ("tdsl.target",),
     ("tdsl.entries",),
     ("tdsl.analysis",),
     ("tdsl.frontend", "tdsl.schedules", "tdsl.backends"),
+    ("tdsl.arguments",),
+    ("tdsl.binding", "tdsl.dispatch", "tdsl.executable"),
     ("tdsl.kernel",),
     ("tdsl.tuner",),
     ("tdsl.cli",),
@@ -46,7 +48,7 @@ OWNERS = {
     "sympy": ("tdsl.ir.dims",),
     "islpy": ("tdsl.analysis.sets",),
     "numba": ("tdsl.backends",),
-    "llvmlite": ("tdsl.backends",),
+    "llvmlite": ("tdsl.backends", "tdsl.target"),
     "optuna": ("tdsl.tuner",),
 }
 

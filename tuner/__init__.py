@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .results import TuningResult
     from .job import tune
+    from .results import TuningResult
 
 __all__ = ["TuningResult", "tune"]
 

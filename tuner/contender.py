@@ -1,7 +1,7 @@
 """The worker that times a library (NumPy, say) on a kernel's inputs.
 
-It is a process of its own, because idle threads of one library's pool disturb another's.
-This is the only child that may load the user's file, for the function to call.
+It is a process of its own, because idle threads of one library's pool disturb
+another's. Only this child may load the user's file, for the function to call.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from .scripts import CONTENDERS, load_script
-from .serving import Reply, Request, Run, Sizes, run_worker
+from .serving import Reply, Request, Sizes, run_worker
+from .timing import Run
 
 
 @dataclass(slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,15 @@ class ContenderSource:
     kernel: str
     pickled: str = ""
     file: Path | None = None
+
+    def requests(self, inputs: Sequence[Path]) -> list[dict[str, Any]]:
+        """Return what to ask a contender's worker before timing it."""
+        load = {"do": "load", "name": self.kernel, "pickled": self.pickled}
+        return [
+            {"do": "prepare", "inputs": [str(path) for path in inputs]},
+            {**load, "file": "" if self.file is None else str(self.file)},
+            {"do": "check", "name": self.kernel, "sizes": []},
+        ]
 
 
 def contender_function(

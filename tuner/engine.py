@@ -14,10 +14,10 @@ from ..backends.comparison import compare
 from ..backends.cpu import compile_function
 from ..backends.peak import measure_peak
 from ..backends.poison import poisoned_call
-from ..ir.nodes import Function, Role
-from ..target import Target
-from .problem import Problem, load_problem
-from .serving import Reply, Request, Run, Sizes
+from ..ir.nodes import Role
+from .problem import Problem, Program, load_problem
+from .serving import Reply, Request, Sizes
+from .timing import Run
 
 Entry = Callable[..., Any]
 
@@ -26,17 +26,6 @@ class WrongResult(Exception):
     """A candidate left its bound, or touched what is not its own."""
 
     cause = "wrong result"
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """What a request asks to compile, as the parent pickled it."""
-
-    function: Function
-    target: Target
-    numerics: str
-    parallel: bool
-    runtime_sizes: bool
 
 
 @dataclass(slots=True)
@@ -67,8 +56,8 @@ class CpuEngine:
             parallel=program.parallel,
             runtime_sizes=program.runtime_sizes,
         )
-        layouts = ("C",) * len(program.function.params)
-        self._entries[name] = compiled.entry_for(layouts)
+        compiled.compile()
+        self._entries[name] = compiled.entry
         return {}
 
     def check(self, name: str, sizes: Sizes) -> Reply:
@@ -91,17 +80,29 @@ class CpuEngine:
 
     def peak(self, request: Request) -> Reply:
         """Measure multiply-add throughput and memory bandwidth."""
-        raise NotImplementedError
+        with open(request["program"], "rb") as stream:
+            program: Program = pickle.load(stream)
+        peak = measure_peak(program.target, threads=request["threads"])
+        double = request["dtype"] == "f64"
+        return {
+            "gflops": peak.f64_gflops if double else peak.f32_gflops,
+            "gigabytes": max(peak.read_gbytes, peak.copy_gbytes),
+        }
 
     def _call(self, name: str, sizes: Sizes) -> Entry:
         """Return a call that takes the parameters only."""
         entry = self._entries[name]
         extra = (*self._given().dims.values(), *sizes)
-        return lambda *arguments: entry(*arguments, *extra)
+        return lambda *arguments: entry(*map(_plain, arguments), *extra)
 
     def _given(self) -> Problem:
         assert self._problem is not None, "prepare comes first"
         return self._problem
+
+
+def _plain(argument: Any) -> Any:
+    """Return a NumPy scalar as the Python number that compiled code expects."""
+    return argument.item() if isinstance(argument, np.generic) else argument
 
 
 def _timing_arguments(problem: Problem) -> list[Any]:
@@ -110,7 +111,7 @@ def _timing_arguments(problem: Problem) -> list[Any]:
     for param in problem.function.params:
         name, dtype = param.tensor.name, param.tensor.dtype.numpy
         if not param.tensor.shape and param.role is Role.INPUT:
-            arguments.append(dtype.type(problem.inputs[name]))
+            arguments.append(_plain(dtype.type(problem.inputs[name])))
             continue
         shape = tuple(extent.evaluate(problem.dims) for extent in param.tensor.shape)
         array = np.zeros(shape, dtype)

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Protocol
 
 from ..analysis.cost import cost
-from ..entries import Entry, Situation, forget, program_hash, situation, store
+from ..entries import (
+    Entry,
+    Situation,
+    fingerprint,
+    forget,
+    program_hash,
+    situation,
+    store,
+)
 from ..errors import ArgumentError, CacheError, TuningError
 from ..ir.nodes import Function, Role
 from ..ir.numerics import Numerics
 from ..paths import default_ledger
-from ..schedules.sketches import sketch
+from ..schedules.sketches import Sketch, sketch
 from ..target import Target, host
 from .candidates import Candidate, Failure, Refused, describe
 from .contenders import ContenderSource
+from .crew import INSIDE
 from .final import FinalTiming, Verdict, choose_finalists, recheck, same
 from .fingerprint import space_version, tool_versions
 from .ledger import Ledger
@@ -31,13 +42,11 @@ from .search import Found, Search, View
 from .space import SearchSpace
 from .statistics import Interval, median
 from .stopping import StopRequest, stop_on_signals
-from .workshop import CpuWorkshop
+from .workshop import CpuWorkshop, Job
 
 FINAL_SHARE = 0.15
 """The part of the budget kept for the final re-check, up to FINAL_SECONDS."""
 FINAL_SECONDS = 8.0
-INSIDE = "TDSL_TUNING_CHILD"
-"""Set in the children of a job, which must not start jobs of their own."""
 
 
 class Tunable(Protocol):
@@ -79,7 +88,7 @@ class Request:
             self.dims,
             self.threads,
             self.numerics,
-            self.target.fingerprint,
+            fingerprint(self.target),
         )
 
     @property
@@ -157,13 +166,14 @@ def check_dims(
         )
     for dim in function.dims:
         size = dims[dim.name]
+        given = f"{dim.name}={size}"
         if size < dim.min:
-            raise ArgumentError(f"{dim.name}={size}: {kernel} assumes at least {dim.min}")
+            raise ArgumentError(f"{given}: {kernel} assumes at least {dim.min}")
         if dim.max is not None and size > dim.max:
-            raise ArgumentError(f"{dim.name}={size}: {kernel} assumes at most {dim.max}")
+            raise ArgumentError(f"{given}: {kernel} assumes at most {dim.max}")
         if size % dim.multiple:
             raise ArgumentError(
-                f"{dim.name}={size}: {kernel} assumes a multiple of {dim.multiple}"
+                f"{given}: {kernel} assumes a multiple of {dim.multiple}"
             )
     return {name: dims[name] for name in known}
 
@@ -180,7 +190,7 @@ class _Job:
         request = self.request
         family = sketch(request.function, request.target, request.numerics)
         space = SearchSpace(family, space_version(family.params))
-        with CpuWorkshop.open(request, family, self.stop) as workshop:
+        with self._workshop(family) as workshop:
             reserve = min(FINAL_SECONDS, FINAL_SHARE * request.budget)
             spent = monotonic() - start
             search = Search(
@@ -196,7 +206,24 @@ class _Job:
             found = search.run()
             verdict, stopped = self._finish(workshop, found)
             contender, peak = self._compare(workshop, verdict)
-        return self._result(found, verdict, stopped, contender, peak, monotonic() - start)
+        elapsed = monotonic() - start
+        return self._result(found, verdict, stopped, contender, peak, elapsed)
+
+    @contextmanager
+    def _workshop(self, family: Sketch) -> Iterator[CpuWorkshop]:
+        request = self.request
+        with TemporaryDirectory(prefix="tdsl_tune_") as folder:
+            job = Job(
+                request.function,
+                request.dims,
+                request.threads,
+                request.numerics,
+                request.target,
+                request.seed,
+                Path(folder),
+            )
+            with CpuWorkshop.open(job, family, self.stop) as workshop:
+                yield workshop
 
     def _finish(
         self, workshop: CpuWorkshop, found: Found
@@ -259,9 +286,17 @@ class _Job:
         if verdict is None or self.stop():
             return None, None
         try:
-            return workshop.time_contender(verdict.winner), workshop.peak()
+            return self._contender(workshop, verdict), workshop.peak(
+                verdict.winner, _dtype(self.request.function)
+            )
         except Interrupted:
             return None, None
+
+    def _contender(self, workshop: CpuWorkshop, verdict: Verdict) -> Contender | None:
+        source = self.request.contender
+        if source is None:
+            return None
+        return workshop.time_contender(source, verdict.winner)
 
     # --- the result ------------------------------------------------------------
 
@@ -342,11 +377,13 @@ class _Job:
             trouble.append(f"the ledger is incomplete: {self.ledger.trouble}")
         if found.best is not None and found.default is None:
             trouble.append("the default schedule could not be measured (see failures)")
-        wrong = [r for r in trials if r.status == "failed" and r.cause == "wrong result"]
+        wrong = [
+            r for r in trials if r.status == "failed" and r.cause == "wrong result"
+        ]
         if wrong:
             trouble.append(
-                f"{len(wrong)} proved candidate(s) gave wrong results: this is a bug in "
-                "code generation, please report it with the ledger"
+                f"{len(wrong)} proved candidate(s) gave wrong results, a bug in "
+                "code generation; please report it with the ledger"
             )
         return trouble
 

@@ -92,15 +92,29 @@ class Ledger:
         for number, line in enumerate(data.split(b"\n"), start=1):
             if not line.strip():
                 continue
-            try:
-                row = json.loads(line)
-                record = Record.from_json(row)
-            except (ValueError, KeyError, TypeError, AttributeError):
+            record = _parse(line)
+            if record is None:
                 bad.append((number, line))
-                continue
-            if record.key == wanted:
+            elif record.key == wanted:
                 self.records.append(record)
         return bad
+
+
+def survey(path: Path) -> tuple[int, int]:
+    """Return how many records, of all keys, and corrupt lines a ledger holds."""
+    rows = corrupt = 0
+    for line in path.read_bytes().split(b"\n"):
+        if line.strip():
+            rows, corrupt = (rows + 1, corrupt) if _parse(line) else (rows, corrupt + 1)
+    return rows, corrupt
+
+
+def _parse(line: bytes) -> Record | None:
+    """Return the record of a line, or None where it is corrupt."""
+    try:
+        return Record.from_json(json.loads(line))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from ..backends.error_bound import evaluate_with_bound
 from ..ir.nodes import Call, Function, Param, Role
 from ..ir.numerics import Numerics
 from ..ir.walk import walk
+from ..target import Target
 
 Array = NDArray[Any]
 
@@ -33,6 +34,17 @@ class Problem:
     dims: dict[str, int]
     inputs: dict[str, Any]
     expected: dict[str, tuple[Array, Array]]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a request asks to compile, as the parent pickled it."""
+
+    function: Function
+    target: Target
+    numerics: Numerics
+    parallel: bool
+    runtime_sizes: bool
 
 
 def make_problem(
@@ -53,7 +65,7 @@ def make_problem(
 def save_problem(problem: Problem, folder: Path) -> None:
     """Write *problem* into *folder*; big arrays are files of their own."""
     for name, value in problem.inputs.items():
-        np.save(folder / f"input_{name}.npy", value)
+        np.save(input_file(folder, name), value)
     for name, (value, bound) in problem.expected.items():
         np.save(folder / f"value_{name}.npy", value)
         np.save(folder / f"bound_{name}.npy", bound)
@@ -69,7 +81,7 @@ def load_problem(folder: Path) -> Problem:
     return Problem(
         function,
         dims,
-        {name: np.load(folder / f"input_{name}.npy") for name in inputs},
+        {name: np.load(input_file(folder, name)) for name in inputs},
         {
             name: (
                 np.load(folder / f"value_{name}.npy", mmap_mode="r"),
@@ -80,17 +92,21 @@ def load_problem(folder: Path) -> Problem:
     )
 
 
-def input_files(problem: Problem, folder: Path) -> list[str]:
-    """Return the files of the inputs, in the kernel's order."""
-    return [str(folder / f"input_{name}.npy") for name in problem.inputs]
+def input_file(folder: Path, name: str) -> Path:
+    """Return the file of one input."""
+    return folder / f"input_{name}.npy"
 
 
 def _draw(
-    param: Param, dims: Mapping[str, int], generator: np.random.Generator, positive: bool
+    param: Param,
+    dims: Mapping[str, int],
+    generator: np.random.Generator,
+    positive: bool,
 ) -> Array:
     """Return random values: about one in size, whole numbers small."""
     tensor = param.tensor
     shape = tuple(extent.evaluate(dims) for extent in tensor.shape)
+    values: Array
     match tensor.dtype.kind:
         case "float":
             low = 0.25 if positive else -1.0

@@ -49,7 +49,9 @@ def _table(result: TuningResult) -> Iterator[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
     for row in rows:
         first = row[0].ljust(widths[0])
-        rest = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        rest = [
+            cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)
+        ]
         yield "  ".join([f"  {first}", *rest]).rstrip()
 
 
@@ -64,7 +66,7 @@ def _row(
 def _story(result: TuningResult) -> Iterator[str]:
     resumed = f" ({result.resumed} by earlier jobs)" if result.resumed else ""
     yield (
-        f"{result.trials} candidates measured{resumed}, {result.proved} of them proved; "
+        f"{result.trials} candidates measured{resumed}, {result.proved} proved; "
         f"{result.refused} refused, {result.failed} failed; {result.elapsed:.0f} s, "
         f"ended by: {result.stop}"
     )
@@ -103,4 +105,6 @@ def _verdict(result: TuningResult) -> str:
         case "default":
             return "The default schedule is confirmed as the best one found."
         case "nothing":
-            return "NOTHING WAS MEASURED: no schedule, not even the default, has a time."
+            return (
+                "NOTHING WAS MEASURED: no schedule, not even the default, has a time."
+            )

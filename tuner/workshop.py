@@ -11,7 +11,9 @@ import json
 import os
 import pickle
 import re
-from collections.abc import Callable, Iterator, Sequence
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,21 +22,31 @@ from typing import Any
 from ..analysis.validate import validate
 from ..backends.source import emit_source
 from ..errors import BackendError, ScheduleError
-from ..ir.nodes import Function
+from ..ir.nodes import Function, Role
 from ..ir.numerics import Numerics
 from ..ir.printer import print_function
 from ..schedules.sketches import Sketch
 from ..target import Target
 from .candidates import Candidate, Failure, Measurement, Refused
-from .crew import Crew
-from .engine import Program
-from .problem import make_problem, save_problem
-from .process import WorkerLost
+from .contenders import ContenderSource
+from .crew import COMPILE_LIMIT, INSIDE, Crew, Hand
+from .final import FinalTiming
+from .problem import Program, input_file, make_problem, save_problem
+from .process import Worker, WorkerLost, pinned_environment
 from .records import Config
+from .results import Contender, Peak
+from .statistics import median
 from .timing import TimingLimits
+
+CONTENDER_TURNS, CONTENDER_ROUNDS = 4, 3
+CONTENDER_COMMAND = (sys.executable, "-P", "-m", "tdsl.tuner.contender")
+FINAL_PROCESSES = 2
+FINAL_ROUNDS = 12
+"""Fresh processes, and rounds in each, of the final re-check."""
 
 _PLACE = re.compile(r"  # \S+:\d+$", re.MULTILINE)
 _REFUSAL = re.compile(r"in step \d+ of \d+: (\w+)\(")
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -166,6 +178,101 @@ class CpuWorkshop:
             timed["stopped"],
         )
 
+    # --- the end of a job ------------------------------------------------------
+
+    def time_finalists(
+        self, candidates: Sequence[Candidate]
+    ) -> list[FinalTiming | Failure]:
+        """Time *candidates* with constant sizes in fresh processes, interleaved."""
+        files = [self._program_file(c, final=True) for c in candidates]
+        names = [path.stem for path in files]
+        compiled = self.crew.load(dict(zip(names, files, strict=True)), COMPILE_LIMIT)
+        failures = {n: r for n, r in compiled.items() if isinstance(r, Failure)}
+        samples: dict[str, list[float]] = {name: [] for name in names}
+        errors: dict[str, float] = {}
+        for _ in range(FINAL_PROCESSES):
+            with self.crew.fresh() as hand:
+                alive = {
+                    name: path
+                    for name, path in zip(names, files, strict=True)
+                    if name not in failures
+                }
+                self._time_once(hand, alive, samples, errors, failures)
+        return [
+            failures.get(name) or FinalTiming(tuple(samples[name]), errors[name])
+            for name in names
+        ]
+
+    def _time_once(
+        self,
+        hand: Hand,
+        programs: Mapping[str, Path],
+        samples: dict[str, list[float]],
+        errors: dict[str, float],
+        failures: dict[str, Failure],
+    ) -> None:
+        """Check and time *programs* in one fresh process, adding to what is known."""
+        running = []
+        for name, path in programs.items():
+            result = _checked(hand, name, path, self.crew.limits)
+            if isinstance(result, Failure):
+                failures[name] = result
+            else:
+                errors[name] = max(result, errors.get(name, 0.0))
+                running.append(name)
+        running = [name for name in running if name in hand.loaded]
+        if not running:
+            return
+        try:
+            timed = hand.ask(_rounds(running, FINAL_ROUNDS), self.crew.limits)
+        except WorkerLost as lost:
+            failures.update({n: Failure(lost.cause, lost.detail) for n in running})
+            return
+        for name, values in zip(running, timed["samples"], strict=True):
+            samples[name] += values
+
+    def time_contender(self, source: ContenderSource, winner: Candidate) -> Contender:
+        """Time a library in a process of its own, in turns with the *winner*."""
+        environment = pinned_environment(self.job.threads) | {INSIDE: "1"}
+        worker = Worker(environment, CONTENDER_COMMAND, self.crew.should_stop)
+        name = self._program_file(winner, final=True).stem
+        samples: list[float] = []
+        try:
+            worker.start()
+            for message in source.requests(self._inputs()):
+                reply = worker.ask(message, self.crew.limits)
+                if "cause" in reply:
+                    return Contender(source.name, None, f"{reply['detail']}")
+            for _ in range(CONTENDER_TURNS):
+                self.crew.ask(_rounds([name], 1))  # what warms the machine for both
+                time.sleep(0.05)  # idle threads of either library spin for a while
+                message = _rounds([source.kernel], CONTENDER_ROUNDS)
+                reply = worker.ask(message, self.crew.limits)
+                samples += reply["samples"][0]
+        except WorkerLost as lost:
+            return Contender(source.name, None, str(lost))
+        finally:
+            worker.close()
+        return Contender(source.name, median(samples))
+
+    def peak(self, winner: Candidate, dtype: str) -> Peak | None:
+        """Measure the machine's limits with the threads in use."""
+        message = {
+            "do": "peak",
+            "program": str(self._program_file(winner)),
+            "threads": self.job.threads,
+            "dtype": dtype,
+        }
+        try:
+            reply = self.crew.ask(message)
+        except WorkerLost:
+            return None
+        return None if "cause" in reply else Peak(reply["gflops"], reply["gigabytes"])
+
+    def _inputs(self) -> list[Path]:
+        inputs = [p for p in self.job.function.params if p.role is not Role.OUTPUT]
+        return [input_file(self.job.folder, p.tensor.name) for p in inputs]
+
     def _program_file(self, candidate: Candidate, *, final: bool = False) -> Path:
         """Pickle the program of *candidate* for the workers, once."""
         name = candidate.identity + ".final" if final else candidate.structure
@@ -180,6 +287,28 @@ class CpuWorkshop:
             )
             path.write_bytes(pickle.dumps(program))
         return path
+
+
+def _checked(
+    hand: Hand, name: str, path: Path, limits: Mapping[str, float]
+) -> float | Failure:
+    """Load and check a program; return its error over the bound."""
+    try:
+        loaded = hand.load(name, path, COMPILE_LIMIT)
+        if isinstance(loaded, Failure):
+            return loaded
+        reply = hand.ask({"do": "check", "name": name, "sizes": []}, limits)
+    except WorkerLost as lost:
+        return Failure(lost.cause, lost.detail)
+    if "cause" in reply:
+        return Failure(reply["cause"], reply["detail"])
+    return float(reply["max_error_over_bound"])
+
+
+def _rounds(names: Sequence[str], rounds: int) -> dict[str, Any]:
+    programs = [{"name": name, "sizes": []} for name in names]
+    limits = asdict(TimingLimits())
+    return {"do": "rounds", "programs": programs, "rounds": rounds, "limits": limits}
 
 
 def _call(candidate: Candidate) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """How much work a function is: arithmetic operations, and bytes that must move.
 
-Counts are exact for given dims, whatever the bounds (triangular, tiled): iterations of a
-loop whose body costs the same each time are multiplied, others are added up.
+Counts are exact for given dims, whatever the bounds (triangular, tiled): iterations of
+a loop whose body costs the same each time are multiplied, others are added up.
 """
 
 from __future__ import annotations

@@ -46,7 +46,9 @@ def kernels(module: ModuleType) -> dict[str, Kernel]:
 
 def _choose(found: dict[str, Kernel], name: str, file: str) -> Kernel:
     if not found:
-        raise UsageError(f"{file} holds no kernel; decorate a function with @tdsl.kernel")
+        raise UsageError(
+            f"{file} holds no kernel; decorate a function with @tdsl.kernel"
+        )
     listed = ", ".join(found)
     if not name:
         if len(found) == 1:

@@ -52,10 +52,10 @@ def inout(type: TensorType) -> ResultType:
 
 def _result(function: str, type: TensorType, role: Role) -> ResultType:
     if not isinstance(type, TensorType) or not type.shape:
-        what = f"{type} is a scalar" if isinstance(type, DType) else repr(type)
+        given = type if isinstance(type, DType) else repr(type)
         raise ArgumentError(
-            f"tdsl.{function}({what}): name a tensor type, such as "
-            f"tdsl.{function}(f32[M]); a single number is a tensor of shape [1]"
+            f"tdsl.{function}({given}) names no tensor type: write "
+            f"tdsl.{function}(f32[M]), and f32[1] for a single number"
         )
     return ResultType(type, role)
 

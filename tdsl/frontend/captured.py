@@ -6,12 +6,11 @@ import ast
 import builtins
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 
 class Missing(Exception):
-    """Tell that a name or an attribute does not exist, and which."""
+    """Tell that a name or an attribute, the only argument, does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,7 @@ class Captured:
         try:
             return getattr(owner, node.attr)
         except AttributeError:
-            kind = "module" if isinstance(owner, ModuleType) else type(owner).__name__
-            raise Missing(f"{node.attr} in {kind} {ast.unparse(node.value)}") from None
+            raise Missing(node.attr) from None
 
     def evaluate(self, annotation: Any) -> Any:
         """Return *annotation*, evaluated if it is (still) text."""

@@ -51,7 +51,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.NotEq: "ne",
 }
 _REFUSED: dict[type[ast.AST], str] = {
-    ast.JoinedStr: "text has no place in a kernel",
+    ast.JoinedStr: "text has no place in a kernel: values are numbers and bools",
     ast.List: "a list is no value here: use a tensor, `tdsl.zeros(shape, dtype)`",
     ast.Tuple: "a tuple is no value here: write one assignment for each part",
     ast.Dict: "a dict is no value here: use parameters or tensors",
@@ -114,9 +114,10 @@ class ExpressionParser:
                 function, "call a function by its name: `exp(x)` or `tdsl.exp(x)`"
             )
         if self.scope.find(name) is not None:
-            raise self.source.type_error(
-                function, f"`{name}` is a variable of the kernel, not a function"
-            )
+            what = "a variable of the kernel, not a function"
+            if isinstance(function, ast.Attribute):
+                what = "a variable, and methods are not in the kernel language"
+            raise self.source.type_error(function, f"`{name}` is {what}")
         return self._resolve(function)
 
     def dtype(self, node: ast.expr) -> DType:
@@ -150,23 +151,23 @@ class ExpressionParser:
             case ast.Subscript():
                 return self._load(node)
             case ast.BinOp():
-                left, right = self.value(node.left), self.value(node.right)
                 if type(node.op) not in _BINARY:
                     raise self.source.syntax_error(node, _OPERATORS[type(node.op)])
+                left, right = self.value(node.left), self.value(node.right)
                 return values.binary(_BINARY[type(node.op)], left, right, span)
             case ast.UnaryOp():
                 return self._unary(node)
             case ast.BoolOp():
                 op = "and" if isinstance(node.op, ast.And) else "or"
-                result = self.value(node.values[0])
-                for operand in node.values[1:]:
-                    result = values.logic(op, result, self.value(operand), span)
+                result, *others = [self._bool(each, op) for each in node.values]
+                for operand in others:
+                    result = values.logic(op, result, operand, span)
                 return result
             case ast.Compare():
                 return self._compare(node)
             case ast.IfExp():
-                parts = (node.test, node.body, node.orelse)
-                condition, then, otherwise = (self.value(part) for part in parts)
+                condition = self._bool(node.test, "if")
+                then, otherwise = self.value(node.body), self.value(node.orelse)
                 return values.select(condition, then, otherwise, span)
             case ast.Call():
                 return self._call(node)
@@ -195,8 +196,8 @@ class ExpressionParser:
                 tensor = binding.tensor
                 return Value(Load(tensor.name, (), tensor.dtype, span=span))
             case Temporary():
-                binding.settle()
-                return Value(Load(binding.name, (), binding.dtype, span=span))
+                load = Load(binding.name, (), binding.dtype, span=span)
+                return Value(load, binding.weak)
             case Alias():
                 return binding.value
             case Array():
@@ -232,7 +233,9 @@ class ExpressionParser:
         try:
             return self.captured.resolve(node)
         except Missing as missing:
-            raise self.source.type_error(node, self._unknown(str(missing))) from None
+            raise self.source.type_error(
+                node, self._unknown(node, missing.args[0])
+            ) from None
 
     def _unassigned(self, name: str) -> str:
         if name in self.scope.ended:
@@ -242,11 +245,19 @@ class ExpressionParser:
             )
         return f"`{name}` is read before it is assigned"
 
-    def _unknown(self, missing: str) -> str:
-        names = [*self.scope.visible(), *self.captured.names]
+    def _unknown(self, node: ast.Name | ast.Attribute, missing: str) -> str:
+        text = self.source.text(node)
+        if isinstance(node, ast.Name):
+            inside = (name for name, _ in self.scope.bindings())
+            names, prefix = [*inside, *self.captured.names], ""
+        else:
+            owner = node.value
+            assert isinstance(owner, ast.Name | ast.Attribute)
+            prefix = f"{self.source.text(owner)}."
+            names = dir(self.captured.resolve(owner)) if text.endswith(missing) else []
         close = difflib.get_close_matches(missing, names, n=1)
-        hint = f": did you mean `{close[0]}`?" if close else ""
-        return f"unknown name `{missing}`{hint}"
+        hint = f": did you mean `{prefix}{close[0]}`?" if close else ""
+        return f"unknown name `{text}`{hint}"
 
     def _captured(self, node: ast.Name | ast.Attribute, found: Any) -> Value:
         text, span = self.source.text(node), self.source.span(node)
@@ -282,15 +293,26 @@ class ExpressionParser:
 
     # --- operations -----------------------------------------------------------
 
+    def _bool(self, node: ast.expr, operation: str) -> Value:
+        value = self.value(node)
+        if value.dtype.kind != "bool":
+            text = self.source.text(node)
+            raise self.source.type_error(
+                node,
+                f"`{operation}` needs a bool, and `{text}` is {value.dtype}: "
+                f"write `{text} != 0`",
+            )
+        return value
+
     def _unary(self, node: ast.UnaryOp) -> Value:
-        value, span = self.value(node.operand), self.source.span(node)
+        span = self.source.span(node)
         match node.op:
             case ast.USub():
-                return values.negate(value, span)
+                return values.negate(self.value(node.operand), span)
             case ast.Not():
-                return values.invert(value, span)
+                return values.invert(self._bool(node.operand, "not"), span)
             case ast.UAdd():
-                return value
+                return self.value(node.operand)
             case _:
                 raise self.source.syntax_error(
                     node, "`~` is not in the kernel language: write `not` for a bool"
@@ -299,13 +321,13 @@ class ExpressionParser:
     def _compare(self, node: ast.Compare) -> Value:
         operands = [node.left, *node.comparators]
         span = self.source.span(node)
+        if not all(type(op) in _COMPARE for op in node.ops):
+            raise self.source.syntax_error(
+                node, "`in` and `is` are not in the kernel language: use `==`"
+            )
         parts = [self.value(operand) for operand in operands]
         result: Value | None = None
         for op, left, right in zip(node.ops, parts, parts[1:], strict=False):
-            if type(op) not in _COMPARE:
-                raise self.source.syntax_error(
-                    node, "`in` and `is` are not in the kernel language: use =="
-                )
             each = values.comparison(_COMPARE[type(op)], left, right, span)
             result = values.logic("and", result, each, span) if result else each
         assert result is not None
@@ -392,6 +414,7 @@ class ExpressionParser:
 
     def _array(self, node: ast.Subscript) -> Array:
         if not isinstance(node.value, ast.Name):
+            self._refuse_shape(node)
             nested = isinstance(node.value, ast.Subscript)
             what = "one pair of brackets" if nested else "the name of a tensor"
             raise self.source.syntax_error(
@@ -410,6 +433,21 @@ class ExpressionParser:
         raise self.source.type_error(
             node.value, f"`{node.value.id}` is no tensor, so it has no subscripts"
         )
+
+    def _refuse_shape(self, node: ast.Subscript) -> None:
+        """Name the dim that `A.shape[0]` stands for."""
+        match node:
+            case ast.Subscript(
+                value=ast.Attribute(value=ast.Name(id=name), attr="shape"),
+                slice=ast.Constant(value=int() as axis),
+            ):
+                binding = self.scope.find(name)
+                if isinstance(binding, Array) and axis < len(binding.tensor.shape):
+                    raise self.source.syntax_error(
+                        node,
+                        "`.shape` is not in the kernel language: write "
+                        f"`{binding.tensor.shape[axis]}`",
+                    )
 
     def _inside(self, node: ast.expr, position: int, size: Affine) -> None:
         if position < 0:
@@ -446,17 +484,21 @@ class ExpressionParser:
         text = self.source.text(node)
         nodes = list(walk(value.expr))
         loaded = [each for each in nodes if isinstance(each, Load)]
+        operations = {each.op for each in nodes if isinstance(each, Binary)}
         if loaded:
-            reason = f"`{loaded[0].tensor}` is read from memory"
+            reason = f"as `{loaded[0].tensor}` is read from memory"
         elif value.dtype.kind != "int":
-            hint = f", or `{text.replace(' / ', ' // ')}`" if " / " in text else ""
+            floored = text.replace(" / ", " // ")
+            hint = f": write `{floored}`" if floored != text else ""
             return f"{what} must be an integer, and `{text}` is {value.dtype}{hint}"
-        elif any(isinstance(e, Binary) and e.op == "mul" for e in nodes):
-            reason = "it multiplies two variables"
+        elif operations & {"floordiv", "mod"}:
+            reason = "as it divides by a variable"
+        elif "mul" in operations:
+            reason = "as it multiplies two variables"
         else:
-            reason = "it is no sum of multiples"
+            reason = "as it is no sum of multiples"
         return (
-            f"{what} must be affine in loop variables and dims, and in `{text}` "
+            f"{what} must be affine in loop variables and dims, and `{text}` is not, "
             f"{reason}: use sums, multiples, and // and % by constants"
         )
 

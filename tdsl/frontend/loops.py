@@ -49,7 +49,10 @@ class LoopParser:
             )
         iterator = node.iter
         if not isinstance(iterator, ast.Call):
-            raise self.source.syntax_error(iterator, f"a kernel loops: {_ADVICE}")
+            text = self.source.text(iterator)
+            raise self.source.syntax_error(
+                iterator, f"a kernel cannot loop over `{text}`: {_ADVICE}"
+            )
         name = function_name(self.expressions.callee(iterator))
         if name not in ("range", "grid"):
             text = self.source.text(iterator.func)

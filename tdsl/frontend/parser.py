@@ -31,8 +31,9 @@ from ..ir.nodes import (
 )
 from ..ir.printer import print_tensor
 from ..ir.verify import verify
+from ..ir.walk import walk
 from .builtins import TENSOR_FUNCTIONS, function_name
-from .captured import capture, root_name
+from .captured import Captured, capture, root_name
 from .expressions import ExpressionParser, is_index
 from .loops import Header, LoopParser
 from .results import check_results, returned_names, returned_params
@@ -46,8 +47,8 @@ from .values import Mismatch, Value, binary, can_store, convert, extreme, negate
 _REFUSED: dict[type[ast.stmt], str] = {
     ast.If: "`if` is not in the kernel language yet: write `x if c else y`",
     ast.While: "`while` is not in the kernel language: write `for i in range(...)`",
-    ast.With: "`with` is not in the kernel language",
-    ast.Try: "`try` is not in the kernel language",
+    ast.With: "`with` is not in the kernel language: put it around the call",
+    ast.Try: "`try` is not in the kernel language: put it around the call",
     ast.Raise: "a kernel cannot raise: check the arguments outside",
     ast.Assert: "`assert` is not in the kernel language: give the dims assumptions, "
     'as in tdsl.dim("M", min=1, multiple=8)',
@@ -57,7 +58,7 @@ _REFUSED: dict[type[ast.stmt], str] = {
     ast.ImportFrom: "import at the top of the file, outside the kernel",
     ast.Global: "`global` is not in the kernel language: return a tensor",
     ast.Nonlocal: "`nonlocal` is not in the kernel language: return a tensor",
-    ast.Delete: "`del` is not in the kernel language",
+    ast.Delete: "`del` is not in the kernel language: a variable ends with its block",
     ast.Break: "`break` is not in the kernel language: bound the range instead",
     ast.Continue: "`continue` is not in the kernel language: write `x if c else y`",
     ast.Match: "`match` is not in the kernel language: write `x if c else y`",
@@ -80,9 +81,23 @@ def parse(
     function itself does not capture.
     """
     source = read_source(pyfunc)
+    captured = capture(pyfunc, namespace)
+    function, scope = _parse_once(pyfunc, source, captured, {})
+    known: dict[int, Temporary] = {}
+    while any(temporary.weak for temporary in scope.temporaries): pass
+    verify(function)
+    return function
+
+
+def _parse_once(
+    pyfunc: Callable[..., Any],
+    source: Source,
+    captured: Captured,
+    known: Mapping[int, Temporary],
+) -> tuple[Function, Scope]:
     definition = source.definition
-    scope = Scope(written=_names(definition), assigned=_assigned(definition))
-    expressions = ExpressionParser(source, capture(pyfunc, namespace), scope)
+    scope = Scope(_names(definition), _assigned(definition), known=known)
+    expressions = ExpressionParser(source, captured, scope)
     signature = SignatureParser(pyfunc, expressions)
     params = signature.params()
     parser = KernelParser(expressions, returned_names(source))
@@ -97,8 +112,7 @@ def parse(
         Block(tuple(body)),
         span=source.span(definition),
     )
-    verify(function)
-    return function
+    return function, scope
 
 
 def _names(definition: ast.FunctionDef) -> frozenset[str]:
@@ -148,9 +162,6 @@ class KernelParser:
         if nodes and isinstance(nodes[-1], ast.Return):
             nodes = nodes[:-1]
         self.block(nodes, block)
-        for binding in self.scope.blocks[0].values():
-            if isinstance(binding, Temporary):
-                binding.settle()
 
     def block(self, nodes: list[ast.stmt], block: list[Stmt]) -> None:
         """Translate statements in order."""
@@ -207,7 +218,6 @@ class KernelParser:
             self.scope.axes.append(axis)
             self._nest(headers[1:], node, inner)
             self.scope.axes.pop()
-        self.scope.settle(inner)
         block.append(_loop(axis, header, inner))
 
     # --- assignments ----------------------------------------------------------
@@ -269,12 +279,26 @@ class KernelParser:
             raise self.source.type_error(
                 node,
                 f"cannot store {kind} in `{target}`, which is {dtype}: "
-                f"write `{instead}`",
+                f"write `{instead}`{self._guesses(target, value, dtype)}",
             )
         try:
             return convert(value, dtype)
         except Mismatch as mismatch:
             raise self.source.type_error(node, str(mismatch)) from None
+
+    def _guesses(self, target: str, value: Value, dtype: DType) -> str:
+        """Return a hint about variables that got their dtype from a number alone."""
+        loaded = {each.tensor for each in walk(value.expr) if isinstance(each, Load)}
+        for name, binding in self.scope.bindings():
+            if not (isinstance(binding, Temporary) and binding.guessed):
+                continue
+            if binding.name in loaded or name == target:
+                wanted = value.dtype if name == target else dtype
+                return (
+                    f"; or start `{name}` as `{wanted}(...)` in line {binding.line}, "
+                    f"as a plain number makes it {binding.dtype}"
+                )
+        return ""
 
     def _assign_name(
         self,
@@ -306,8 +330,7 @@ class KernelParser:
         if is_index(value) and not _updated_inside(target.id, rest):
             self.scope.bind(target.id, Alias(value))
             return
-        temporary = self._temporary(target.id, value.dtype, value.weak, block, span)
-        self._store_name(target.id, temporary, value, node, block)
+        self._new_temporary(target.id, value, node, block, span)
 
     def _assignable(self, target: ast.Name) -> Temporary | Alias | None:
         name, binding = target.id, self.scope.find(target.id)
@@ -337,19 +360,22 @@ class KernelParser:
             )
         dtype = self.expressions.dtype(node.annotation)
         value = self.expressions.value(node.value)
+        declared = Value(self._stored(node.value, value, dtype, target.id))
         span = self.source.span(node)
-        temporary = self._temporary(target.id, dtype, False, block, span)
-        self._store_name(target.id, temporary, value, node.value, block)
+        self._new_temporary(target.id, declared, node.value, block, span)
 
-    def _temporary(
-        self, name: str, dtype: DType, weak: bool, block: list[Stmt], span: Span
-    ) -> Temporary:
-        unique = self.scope.unique(name)
-        place = (block, len(block))
-        block.append(Alloc(Tensor(unique, dtype, ()), Memory.REGISTER, span=span))
-        temporary = Temporary(unique, dtype, span.line, not weak, place)
-        self.scope.bind(name, temporary)
-        return temporary
+    def _new_temporary(
+        self,
+        name: str,
+        value: Value,
+        node: ast.expr,
+        block: list[Stmt],
+        span: Span,
+    ) -> None:
+        temporary = self.scope.temporary(name, value, span.line)
+        tensor = Tensor(temporary.name, temporary.dtype, ())
+        block.append(Alloc(tensor, Memory.REGISTER, span=span))
+        self._store_name(name, temporary, value, node, block)
 
     def _store_name(
         self,
@@ -359,23 +385,9 @@ class KernelParser:
         node: ast.expr,
         block: list[Stmt],
     ) -> None:
-        expr = self._met(name, temporary, value, node, block)
-        self._emit_store(temporary.name, (), expr, block, self.source.span(node))
-
-    def _met(
-        self,
-        name: str,
-        temporary: Temporary,
-        value: Value,
-        node: ast.expr,
-        block: list[Stmt],
-    ) -> Expr:
-        """Return *value* in the dtype of *temporary*, which may not be known yet."""
         temporary.meet(value)
-        if temporary.settled:
-            return self._stored(node, value, temporary.dtype, name)
-        temporary.updates.append((block, len(block), value))
-        return value.expr
+        expr = self._stored(node, value, temporary.dtype, name)
+        self._emit_store(temporary.name, (), expr, block, self.source.span(node))
 
     # --- updates --------------------------------------------------------------
 
@@ -393,7 +405,7 @@ class KernelParser:
             )
         binding = self._assignable(target)
         if not isinstance(binding, Temporary):
-            self.expressions.value(ast.copy_location(ast.Name(target.id), target))
+            self.expressions.value(_read(target))
             raise self.source.type_error(target, f"`{target.id}` cannot be updated")
         self._reduce_name(target, binding, update, block)
 
@@ -437,14 +449,14 @@ class KernelParser:
     ) -> None:
         span = self._statement_span(target, update.operand)
         if reads_target(target, update.operand):
-            temporary.settle()
-            load = Value(Load(temporary.name, (), temporary.dtype, span=span))
+            load = self.expressions.value(_read(target))
             value = self._operand(update)
             whole = self._combine(target, update, load, value, span)
             self._store_name(target.id, temporary, whole, update.operand, block)
             return
         value = self._operand(update)
-        expr = self._met(target.id, temporary, value, update.operand, block)
+        temporary.meet(value)
+        expr = self._stored(update.operand, value, temporary.dtype, target.id)
         self._check_number(target, temporary.dtype, target.id)
         self._emit_reduce(update.op, temporary.name, (), expr, block, span)
 
@@ -542,6 +554,10 @@ class KernelParser:
         return Span(
             first.file, first.line, first.column, last.end_line, last.end_column
         )
+
+
+def _read(target: ast.Name) -> ast.Name:
+    return ast.copy_location(ast.Name(target.id, ast.Load()), target)
 
 
 def _loop(axis: str, header: Header, body: list[Stmt]) -> For:

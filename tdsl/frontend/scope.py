@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ..ir.dims import DimSymbol, to_dim
 from ..ir.dtypes import DType
-from ..ir.nodes import Alloc, Const, Dim, Reduce, Role, Stmt, Store, Tensor
-from .values import Value, can_store, common_dtype, convert
+from ..ir.nodes import Const, Dim, Role, Tensor
+from .values import Value, common_dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,41 +42,23 @@ class Scalar:
 
 @dataclass(slots=True)
 class Temporary:
-    """A scalar variable; weak until it meets a value with a dtype of its own.
+    """A scalar variable; weak while only numbers without a dtype were stored in it.
 
-    `x = 0.0` does not say whether x is f32 or f64, so its first statements are kept
-    (block and position) and rewritten when the dtype is known.
+    `x = 0.0` does not say whether x is f32 or f64: the first stored value that has a
+    dtype of its own does. *guessed*: there was none in the whole kernel.
     """
 
     name: str
     dtype: DType
+    weak: bool
     line: int
-    settled: bool
-    allocation: tuple[list[Stmt], int]
-    updates: list[tuple[list[Stmt], int, Value]] = field(default_factory=list)
+    guessed: bool = False
 
     def meet(self, value: Value) -> None:
-        """Take the dtype of *value* into account."""
-        if self.settled:
-            return
-        so_far = Value(Const(0, self.dtype), weak=True)
-        self.dtype = common_dtype(so_far, value)
-        if not value.weak:
-            self.settle()
-
-    def settle(self) -> None:
-        """Fix the dtype, and bring the statements so far to it."""
-        if self.settled:
-            return
-        self.settled = True
-        block, position = self.allocation
-        alloc = block[position]
-        assert isinstance(alloc, Alloc)
-        block[position] = replace(alloc, tensor=replace(alloc.tensor, dtype=self.dtype))
-        for block, position, value in self.updates:
-            update = block[position]
-            assert isinstance(update, Store | Reduce) and can_store(value, self.dtype)
-            block[position] = replace(update, value=convert(value, self.dtype))
+        """Take the dtype of a stored *value* into account."""
+        if self.weak:
+            so_far = Value(Const(0, self.dtype), weak=True)
+            self.dtype, self.weak = common_dtype(so_far, value), value.weak
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +82,8 @@ class Scope:
     axes: list[str] = field(default_factory=list)
     ended: dict[str, str] = field(default_factory=dict)
     dims: dict[str, Dim] = field(default_factory=dict)
+    temporaries: list[Temporary] = field(default_factory=list)
+    known: Mapping[int, Temporary] = field(default_factory=dict)
 
     def find(self, name: str) -> Binding | None:
         """Return the innermost binding of *name*."""
@@ -112,9 +96,10 @@ class Scope:
         """Make *name* visible to the end of the current block."""
         self.blocks[-1][name] = binding
 
-    def visible(self) -> list[str]:
-        """Return the names that can be used here."""
-        return [name for block in self.blocks for name in block]
+    def bindings(self) -> Iterator[tuple[str, Binding]]:
+        """Yield the names that can be used here, and what they are."""
+        for block in self.blocks:
+            yield from block.items()
 
     @contextmanager
     def block(self) -> Iterator[None]:
@@ -122,19 +107,18 @@ class Scope:
         self.blocks.append({})
         yield
         for name, binding in self.blocks.pop().items():
-            if isinstance(binding, Temporary):
-                binding.settle()
             kind = "loop over it" if isinstance(binding, Axis) else "loop that set it"
             self.ended[name] = kind
 
-    def settle(self, block: list[Stmt]) -> None:
-        """Fix the dtype of each temporary that *block*, now complete, updates."""
-        for names in self.blocks:
-            for binding in names.values():
-                if isinstance(binding, Temporary) and any(
-                    place is block for place, _, _ in binding.updates
-                ):
-                    binding.settle()
+    def temporary(self, name: str, value: Value, line: int) -> Temporary:
+        """Bind *name* to a new variable that will hold *value* first."""
+        found = Temporary(self.unique(name), value.dtype, value.weak, line)
+        known = self.known.get(len(self.temporaries))
+        if known is not None:
+            found.dtype, found.guessed, found.weak = known.dtype, known.weak, False
+        self.temporaries.append(found)
+        self.bind(name, found)
+        return found
 
     def unique(self, name: str) -> str:
         """Return *name*, or *name* with a number if the IR has one already."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import TdslError
 from ..ir.affine import Affine
 from ..ir.affine import constant as constant_form
 from ..ir.dims import is_dim_expression
@@ -111,6 +112,8 @@ class SignatureParser:
             raise self.source.type_error(
                 node, f"{error}: an annotation uses dims and dtypes defined above"
             ) from None
+        except TdslError as error:
+            raise self.source.type_error(node, str(error)) from None
         except Exception as error:
             raise self.source.type_error(
                 node, f"the annotation cannot be evaluated: {error}"

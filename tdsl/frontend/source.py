@@ -64,17 +64,16 @@ def read_source(function: Callable[..., Any]) -> Source:
             f"a kernel is a Python function written with `def`, not {function!r}"
         )
     if function.__name__ == "<lambda>":
-        raise KernelSyntaxError(
-            "a lambda cannot be a kernel: write a function with `def`, "
-            f"{_where(function)}"
-        )
+        message = "a lambda cannot be a kernel: write a function with `def`"
+        raise KernelSyntaxError(message, _place(function))
     linecache.checkcache(function.__code__.co_filename)
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
         raise KernelSyntaxError(
-            f"the text of {function.__name__} is not available "
-            f"({_where(function)}): define the kernel in a file or a notebook cell"
+            f"the text of {function.__name__} is not available: define the kernel in "
+            "a file or a notebook cell",
+            _place(function),
         ) from None
     file = inspect.getsourcefile(function) or function.__code__.co_filename
     return Source(file, tuple(lines), first, _definition(lines, first, function))
@@ -92,11 +91,13 @@ def _definition(
     node = outer.body[0] if isinstance(outer, ast.If) else outer
     if not isinstance(node, ast.FunctionDef):
         raise KernelSyntaxError(
-            f"{function.__name__} is not written as a plain `def`, {_where(function)}"
+            f"{function.__name__} is not written as a plain `def`", _place(function)
         )
     return node
 
 
-def _where(function: Callable[..., Any]) -> str:
-    code = function.__code__
-    return f'file "{code.co_filename}", line {code.co_firstlineno}'
+def _place(function: Callable[..., Any]) -> tuple[str, int, int, str, int, int]:
+    file, line = function.__code__.co_filename, function.__code__.co_firstlineno
+    text = linecache.getline(file, line)
+    indent = len(text) - len(text.lstrip())
+    return (file, line, indent + 1, text, line, len(text.rstrip()) + 1)

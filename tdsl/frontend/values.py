@@ -57,7 +57,15 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "mod": operator.mod,
     "pow": operator.pow,
 }
-COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+_SYMBOLS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+}
 
 
 def number(value: float | int | bool, span: Span | None = None) -> Value:
@@ -197,7 +205,7 @@ def _is_zero(value: Value) -> bool:
 
 def _bool_arithmetic(op: str) -> str:
     return (
-        f"`{op}` needs numbers, and a comparison or bool is none: cast it, "
+        f"`{_SYMBOLS[op]}` needs numbers, and a comparison or bool is none: cast it, "
         "as in `i32(x > 0)`, or use `and`, `or`, `not`"
     )
 
@@ -225,9 +233,7 @@ def comparison(op: str, left: Value, right: Value, span: Span) -> Value:
 
 
 def logic(op: str, left: Value, right: Value, span: Span) -> Value:
-    """Return `and` or `or` of two bools."""
-    for side in (left, right):
-        _require_bool(side, f"`{op}`")
+    """Return `and` or `or` of two values that are known to be bools."""
     return Value(Binary(op, left.expr, right.expr, boolean, span=span))
 
 
@@ -245,23 +251,16 @@ def negate(value: Value, span: Span) -> Value:
 
 
 def invert(value: Value, span: Span) -> Value:
-    """Return `not value`."""
-    _require_bool(value, "`not`")
+    """Return `not value` of a value that is known to be a bool."""
     return Value(Unary("not", value.expr, boolean, span=span))
 
 
 def select(condition: Value, then: Value, otherwise: Value, span: Span) -> Value:
-    """Return `then if condition else otherwise`."""
-    _require_bool(condition, "the condition")
+    """Return `then if condition else otherwise`; the condition is a bool."""
     dtype = common_dtype(then, otherwise)
     branches = convert(then, dtype), convert(otherwise, dtype)
     expr = Select(condition.expr, *branches, dtype, span=span)
     return Value(expr, weak=then.weak and otherwise.weak)
-
-
-def _require_bool(value: Value, what: str) -> None:
-    if value.dtype.kind != "bool":
-        raise Mismatch(f"{what} needs a bool, not {value.dtype}: write `x != 0`")
 
 
 def cast(value: Value, dtype: DType, span: Span) -> Value:

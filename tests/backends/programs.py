@@ -125,7 +125,11 @@ def softmax(X: f32[M, N], Y: output f32[M, N]) for M, N:
             Y[i, j3] = Y[i, j3] / s
 """,
         {"M": 7, "N": 33},
-        (("j3 in range(N)", "j3 in range(1, N)"), ("/ s", "* s"), ("exp(X", "exp(0.999 * X")),
+        (
+            ("j3 in range(N)", "j3 in range(1, N)"),
+            ("/ s", "* s"),
+            ("exp(X", "exp(0.999 * X"),
+        ),
     ),
     "layer_norm": Program(
         """

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from tdsl.backends import error_bound
 from tdsl.backends.accumulate import settle
 from tdsl.backends.comparison import compare, error_over_bound
 from tdsl.backends.error_bound import evaluate_with_bound
 from tdsl.backends.reference import interpret
+
 from tdsl.errors import CheckError
 from tdsl.ir.dtypes import f32
 from tdsl.ir.nodes import Function, ReduceOp
@@ -170,9 +170,9 @@ def test_a_subscript_outside_is_named() -> None:
 def test_empty_dims_give_empty_or_initial_results() -> None:
     function = PROGRAMS["matmul"].function
     dims = {"M": 2, "N": 3, "K": 0}
-    value, bound = evaluate_with_bound(function, random_arrays(function, dims, 0), dims)[
-        "C"
-    ]
+    value, bound = evaluate_with_bound(
+        function, random_arrays(function, dims, 0), dims
+    )["C"]
     assert (value == 0).all() and (bound == 0).all()
     dims = {"M": 0, "N": 3, "K": 2}
     empty = evaluate_with_bound(function, random_arrays(function, dims, 0), dims)

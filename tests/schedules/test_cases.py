@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tdsl.backends.reference import interpret
-from tdsl.schedules.schedule import Schedule
 
+from tdsl.backends.reference import interpret
 from tdsl.ir.nodes import Function, Role
 from tdsl.ir.printer import print_function
 from tdsl.ir.verify import verify
+from tdsl.schedules.schedule import Schedule
 
 from .cases import CASES, Case
 from .kernels import kernel

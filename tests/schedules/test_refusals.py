@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tdsl.schedules.schedule import Schedule
 
 from tdsl.errors import ScheduleError
+from tdsl.schedules.schedule import Schedule
 
 from .cases import Chain, register_tile
 from .kernels import kernel

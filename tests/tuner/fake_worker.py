@@ -7,11 +7,12 @@ import signal
 import sys
 import time
 
-from tdsl.tuner.serving import Reply, Request, Run, Sizes, run_worker
+from tdsl.tuner.serving import Reply, Request, Sizes, run_worker
+from tdsl.tuner.timing import Run
 
 
 class FakeEngine:
-    """Candidates are called `ok`, `crash`, `exit`, `hang`, `leak`, `print`, `broken`."""
+    """Candidates are called ok, crash, exit, hang, leak, print or broken."""
 
     def __init__(self) -> None:
         self.hoard: list[bytearray] = []

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-
 from tdsl.tuner.process import Interrupted, Worker, WorkerLost, pinned_environment
 from tdsl.tuner.timing import TimingLimits
 

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from tdsl.tuner.process import Interrupted
 from tdsl.tuner.records import Config
 

@@ -1,0 +1,97 @@
+"""Each operation's bound holds for every operand within its own bound."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tdsl.backends.comparison import error_over_bound
+from tdsl.backends.semantics import BINARY, CALLS, apply_binary, apply_call
+from tdsl.backends.uncertain import Uncertain, binary, rounding
+from tdsl.backends.uncertain_calls import call, cast, function_ulps
+
+from tdsl.ir.dtypes import boolean, f32, f64, i32
+
+COUNT = 4000
+ARITHMETIC = ["add", "sub", "mul", "div", "floordiv", "mod", "pow", "min", "max"]
+COMPARISONS = ["lt", "le", "gt", "ge", "eq", "ne"]
+SPECIAL = np.float32([0, -0.0, 1, -1, 1e-45, 3e38, -3e38, np.inf, -np.inf, np.nan, 0.5])
+
+
+def operand(seed: int, exact: bool) -> tuple[Uncertain, NDArray[np.float32]]:
+    """Return numbers with bounds, and float32 numbers within them."""
+    random = np.random.default_rng(seed)
+    size = 10 ** random.uniform(-3, 3, COUNT)
+    value = np.float32(random.standard_normal(COUNT) * size)
+    value[::5] = np.round(value[::5])
+    value[::17] = random.choice(SPECIAL, value[::17].size)
+    error = np.abs(value) * 10.0 ** random.uniform(-7, 0.5, COUNT)
+    error = np.where(np.isfinite(value), error, 0.0)
+    error[::3] = 0.0
+    if exact:
+        return Uncertain(value.astype(np.float64)), value
+    with np.errstate(over="ignore"):
+        moved = np.float32(value + error * random.uniform(-1, 1, COUNT))
+    moved = np.where(np.isfinite(value) & np.isfinite(moved), moved, value)
+    with np.errstate(invalid="ignore"):
+        distance = np.abs(moved.astype(np.float64) - value)
+    error = np.where(np.isfinite(distance), np.maximum(error, distance), 0.0)
+    moved = np.where(error > 0, moved, value)
+    return Uncertain(value.astype(np.float64), error), moved
+
+
+def assert_within(actual: NDArray[np.float32], result: Uncertain) -> None:
+    bound = np.broadcast_to(result.error, result.value.shape)
+    ratios = error_over_bound(actual, result.value, bound)
+    worst = int(np.argmax(ratios))
+    assert ratios[worst] <= 1, (worst, actual[worst], result.value[worst], bound[worst])
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("op", ARITHMETIC + COMPARISONS)
+def test_binary_operations(op: str, exact: bool) -> None:
+    for seed in range(5):
+        left, a = operand(2 * seed, exact)
+        right, b = operand(2 * seed + 1, exact)
+        with np.errstate(all="ignore"):
+            result = binary(
+                op, left, right, rounding(f32, function_ulps(op, "reassoc"))
+            )
+            dtype = boolean if op in COMPARISONS else f32
+            assert_within(apply_binary(op, a, b, dtype), result)
+            if not exact and op != "pow":
+                assert np.isinf(result.error).mean() < 0.5
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("function", sorted(CALLS))
+def test_functions(function: str, exact: bool) -> None:
+    for seed in range(5):
+        uncertain, a = operand(seed, exact)
+        with np.errstate(all="ignore"):
+            result = call(function, uncertain, f32, "reassoc")
+            assert_within(apply_call(function, a, f32), result)
+            if exact:
+                assert np.isinf(result.error).mean() < 0.5
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_casts(exact: bool) -> None:
+    uncertain, a = operand(0, exact)
+    usable = np.abs(a) < 1e9
+    a = a[usable]
+    error = uncertain.error[usable] if not exact else uncertain.error
+    uncertain = Uncertain(uncertain.value[usable], error)
+    assert_within(a.astype(np.int32), cast(uncertain, f32, i32))
+    assert_within(a.astype(np.bool_), cast(uncertain, f32, boolean))
+    third = Uncertain(uncertain.value / 3, uncertain.error / 3)
+    assert_within((a.astype(np.float64) / 3).astype(np.float32), cast(third, f64, f32))
+    large = np.arange(2**24, 2**24 + 9)
+    assert_within(large.astype(np.float32), cast(Uncertain(large), i32, f32))
+
+
+def test_a_bound_is_not_zero_where_it_must_not_be() -> None:
+    one = Uncertain(np.array([1.0]))
+    third = binary("div", one, Uncertain(np.array([3.0])), rounding(f32))
+    assert 2.0**-26 <= third.error[0] <= 2.0**-24
+    assert set(BINARY) >= {*ARITHMETIC, *COMPARISONS}

@@ -1,0 +1,154 @@
+"""Compare the verdicts of the proof with what running the programs shows."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from tdsl.analysis.validate import validate
+from tdsl.ir.nodes import Dim, Function
+from tdsl.ir.printer import print_function
+
+from .execute import ORDERS, Buffer, Fault, Program, compile_function, initial, ordering
+from .faults import FAULTS
+from .programs import random_program
+from .rewrites import random_rewrites
+
+SIZES = (0, 1, 2, 3, 4, 6, 7)
+
+
+@dataclass(slots=True)
+class Report:
+    """What a campaign has seen so far."""
+
+    pairs: int = 0
+    faults: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    milliseconds: list[float] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        times = sorted(self.milliseconds) or [0.0]
+        lines = [f"{self.pairs} pairs, {self.faults} planted faults refuted"]
+        lines += [f"  {count:6d}  {text}" for text, count in sorted(self.verdicts.items())]
+        lines += [f"  {count:6d}  fault {kind}" for kind, count in sorted(self.kinds.items())]
+        lines.append(
+            f"proof: median {times[len(times) // 2]:.1f} ms, "
+            f"99% {times[len(times) * 99 // 100]:.1f} ms, worst {times[-1]:.0f} ms"
+        )
+        lines.append(f"{len(self.failures)} disagreements")
+        return "\n".join([*lines, *self.failures])
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A kernel with its results at a few sizes."""
+
+    function: Function
+    results: tuple[tuple[dict[str, int], dict[str, Buffer]], ...]
+
+
+def run_campaign(
+    pairs: int, faults: int, seed: int, progress: Callable[[Report], None] = lambda _: None
+) -> Report:
+    """Try *pairs* random schedules and plant *faults* mistakes."""
+    rng = random.Random(seed)
+    report = Report()
+    while report.pairs < pairs or report.faults < faults:
+        kernel = random_program(rng)
+        if validate(kernel, kernel).verdict != "proved":
+            continue
+        expected = run_kernel(kernel)
+        for _ in range(4):
+            if report.pairs < pairs:
+                scheduled = random_rewrites(kernel, rng)
+                proved = judge(report, expected, scheduled, "")
+                report.pairs += 1
+            else:
+                proved, scheduled = True, kernel
+            if proved and report.faults < faults:
+                fault = rng.choice(FAULTS)
+                broken = fault(scheduled, rng)
+                if broken is not None and broken != scheduled:
+                    judge(report, expected, broken, fault.__name__)
+        progress(report)
+    return report
+
+
+def run_kernel(function: Function) -> Expected:
+    """Run *function* at a few small sizes."""
+    program = compile_function(function)
+    results = []
+    for dims in sizes(function.dims):
+        buffers = initial(function, dims, 1)
+        program(buffers, dims, iter)
+        results.append((dims, buffers))
+    return Expected(function, tuple(results))
+
+
+def sizes(dims: tuple[Dim, ...]) -> Iterator[dict[str, int]]:
+    """Yield small sizes that satisfy the assumptions, equal and unequal."""
+    allowed = [
+        [s for s in SIZES if d.min <= s <= (d.max or 99) and s % d.multiple == 0]
+        for d in dims
+    ]
+    for number in range(max(map(len, allowed))):
+        yield {d.name: a[number % len(a)] for d, a in zip(dims, allowed, strict=True)}
+    if len(dims) > 1:
+        yield {d.name: a[-1 - k] for k, (d, a) in enumerate(zip(dims, allowed, strict=True))}
+        yield {d.name: a[k - 2] for k, (d, a) in enumerate(zip(dims, allowed, strict=True))}
+
+
+def judge(report: Report, expected: Expected, scheduled: Function, fault: str) -> bool:
+    """Prove and run *scheduled*; record what does not fit together."""
+    started = time.perf_counter()
+    certificate = validate(expected.function, scheduled)
+    report.milliseconds.append((time.perf_counter() - started) * 1e3)
+    difference = find_difference(expected, scheduled)
+    verdict = certificate.verdict
+    what = "planted" if fault else "pair"
+    outcome = "differs" if difference else "agrees"
+    report.verdicts[f"{what} {verdict}, execution {outcome}"] += 1
+    if difference and fault and verdict == "refuted":
+        report.faults += 1
+        report.kinds[fault] += 1
+    if difference and (verdict == "proved" or (fault and verdict != "refuted")):
+        report.failures.append(
+            f"--- {fault or 'rewrites'}: {certificate}\n{difference}\n"
+            f"{print_function(expected.function)}{print_function(scheduled)}"
+        )
+    return verdict == "proved"
+
+
+def find_difference(expected: Expected, scheduled: Function) -> str:
+    """Return how the results differ at some size and order, or nothing."""
+    program = compile_function(scheduled)
+    for dims, results in expected.results:
+        for number, order in enumerate(ORDERS):
+            text = _difference(program, scheduled, dims, results, ordering(order, number))
+            if text:
+                return f"{text} at {dims}, {order}"
+    return ""
+
+
+def _difference(
+    program: Program,
+    function: Function,
+    dims: dict[str, int],
+    results: dict[str, Buffer],
+    order: Callable[[range], Iterator[int]],
+) -> str:
+    buffers = initial(function, dims, 1)
+    try:
+        program(buffers, dims, order)
+    except Fault as fault:
+        return str(fault)
+    for label, buffer in results.items():
+        if buffer.elements != buffers[label].elements:
+            return f"{label} differs"
+    return ""

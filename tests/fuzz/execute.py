@@ -1,0 +1,241 @@
+"""Run IR functions fast and exactly, to compare a schedule with its kernel.
+
+A function becomes Python text over the integers modulo a prime: reductions give the
+same result in any order, and different expressions almost never the same one. Reading
+what nothing wrote, or outside a tensor, raises `Fault`. Parallel loops can run forward,
+backward or shuffled; vector loops run each statement for all lanes before the next.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, assert_never
+
+from tdsl.ir.affine import Affine
+from tdsl.ir.nodes import (
+    Alloc,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Load,
+    LoopKind,
+    Reduce,
+    Role,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+)
+
+PRIME = (1 << 61) - 1
+Order = Literal["forward", "backward", "shuffled"]
+ORDERS: tuple[Order, ...] = ("forward", "backward", "shuffled")
+
+
+class Fault(Exception):
+    """A read of an unwritten element, or an access outside a tensor."""
+
+
+@dataclass(slots=True)
+class Buffer:
+    """The elements of one tensor; None is one that nothing has written."""
+
+    shape: tuple[int, ...]
+    elements: dict[tuple[int, ...], int]
+
+    def load(self, *index: int) -> int:
+        """Return an element that has been written."""
+        try:
+            return self.elements[index]
+        except KeyError:
+            raise Fault(f"reads {list(index)} of {self.shape}") from None
+
+    def store(self, value: int, *index: int) -> None:
+        """Write an element inside the shape."""
+        for place, size in zip(index, self.shape, strict=True):
+            if not 0 <= place < size:
+                raise Fault(f"writes {list(index)} of {self.shape}")
+        self.elements[index] = value
+
+
+Program = Callable[[dict[str, Buffer], dict[str, int], Callable[[range], Any]], None]
+
+
+def compile_function(function: Function) -> Program:
+    """Return *function* as a callable on buffers, dims and an iteration order."""
+    lines = ["def program(buffers, dims, order):"]
+    lines += [f"    {p.tensor.name} = buffers[{p.tensor.name!r}]" for p in function.params]
+    lines += [f"    {dim.name} = dims[{dim.name!r}]" for dim in function.dims]
+    lines += _block(function.body, "    ", LoopKind.SERIAL) or ["    pass"]
+    scope: dict[str, Any] = {"Buffer": Buffer, "opaque": _opaque, "power": _power}
+    exec("\n".join(lines), scope)
+    program: Program = scope["program"]
+    return program
+
+
+def initial(function: Function, dims: dict[str, int], seed: int) -> dict[str, Buffer]:
+    """Return the parameters with random content; outputs are unwritten."""
+    rng = random.Random(seed)
+    buffers: dict[str, Buffer] = {}
+    for param in function.params:
+        shape = tuple(size.evaluate(dims) for size in param.tensor.shape)
+        buffer = Buffer(shape, {})
+        if param.role is not Role.OUTPUT:
+            for index in _indices(shape):
+                buffer.elements[index] = rng.randrange(PRIME)
+        buffers[param.tensor.name] = buffer
+    return buffers
+
+
+def ordering(order: Order, seed: int) -> Callable[[range], Any]:
+    """Return what a parallel loop iterates over."""
+    rng = random.Random(seed)
+
+    def shuffled(values: range) -> list[int]:
+        result = list(values)
+        rng.shuffle(result)
+        return result
+
+    match order:
+        case "forward":
+            return iter
+        case "backward":
+            return reversed
+        case "shuffled":
+            return shuffled
+        case _:
+            assert_never(order)
+
+
+def _indices(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    if not shape:
+        yield ()
+        return
+    for place in range(shape[0]):
+        for rest in _indices(shape[1:]):
+            yield (place, *rest)
+
+
+def _opaque(name: str, value: int) -> int:
+    return (value * value * 31 + len(name) * value + 7) % PRIME
+
+
+def _power(left: int, right: int) -> int:
+    return (left * 17 + right * right * 3 + 11) % PRIME
+
+
+def _block(block: Block, indent: str, around: LoopKind) -> list[str]:
+    lines: list[str] = []
+    for statement in block.statements:
+        lines += _statement(statement, indent, around)
+    return lines
+
+
+def _statement(statement: Stmt, indent: str, around: LoopKind) -> list[str]:
+    match statement:
+        case For():
+            return _loop(statement, indent, around)
+        case If():
+            test = " and ".join(f"({form}) >= 0" for form in statement.conditions)
+            body = _block(statement.body, indent + "    ", around)
+            return [f"{indent}if {test}:", *(body or [f"{indent}    pass"])]
+        case Alloc():
+            shape = ", ".join(f"{size}" for size in statement.tensor.shape)
+            comma = "," if statement.tensor.shape else ""
+            return [f"{indent}{statement.tensor.name} = Buffer(({shape}{comma}), {{}})"]
+        case Store() | Reduce():
+            return [f"{indent}{_write(statement, _value(statement))}"]
+        case _:
+            assert_never(statement)
+
+
+def _loop(loop: For, indent: str, around: LoopKind) -> list[str]:
+    kind = around if loop.kind is LoopKind.FUSED else loop.kind
+    start, stop = _bound("max", loop.starts), _bound("min", loop.stops)
+    values = f"range({start}, {stop}, {loop.step})"
+    leaves = all(isinstance(s, Store | Reduce) for s in loop.body.statements)
+    if loop.kind is LoopKind.VECTORIZED and leaves:
+        lines: list[str] = []
+        for leaf in loop.body.statements:
+            assert isinstance(leaf, Store | Reduce)
+            lines.append(f"{indent}lanes = [{_value(leaf)} for {loop.axis} in {values}]")
+            lines.append(f"{indent}for {loop.axis}, lane in zip({values}, lanes):")
+            lines.append(f"{indent}    {_write(leaf, 'lane')}")
+        return lines
+    if kind in (LoopKind.PARALLEL, LoopKind.VECTORIZED):
+        values = f"order({values})"
+    body = _block(loop.body, indent + "    ", kind)
+    return [f"{indent}for {loop.axis} in {values}:", *(body or [f"{indent}    pass"])]
+
+
+def _bound(function: str, forms: tuple[Affine, ...]) -> str:
+    if len(forms) == 1:
+        return str(forms[0])
+    return f"{function}({', '.join(map(str, forms))})"
+
+
+def _write(statement: Store | Reduce, value: str) -> str:
+    index = "".join(f", {form}" for form in statement.index)
+    return f"{statement.tensor}.store({value}{index})"
+
+
+def _value(statement: Store | Reduce) -> str:
+    value = _expr(statement.value)
+    if isinstance(statement, Store):
+        return value
+    index = ", ".join(map(str, statement.index))
+    return _operation(statement.op.value, f"{statement.tensor}.load({index})", value)
+
+
+def _operation(op: str, left: str, right: str) -> str:
+    match op:
+        case "add" | "sub" | "mul":
+            sign = {"add": "+", "sub": "-", "mul": "*"}[op]
+            return f"(({left} {sign} {right}) % {PRIME})"
+        case "max" | "min":
+            return f"{op}({left}, {right})"
+        case "lt" | "le" | "gt" | "ge" | "eq" | "ne":
+            sign = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}[op]
+            return f"int({left} {sign} {right})"
+        case _:
+            return f"power({left}, {right})"
+
+
+def _expr(expr: Expr) -> str:
+    match expr:
+        case Const():
+            return _constant(expr)
+        case Index():
+            return f"(({expr.value}) % {PRIME})"
+        case Load():
+            return f"{expr.tensor}.load({', '.join(map(str, expr.index))})"
+        case Unary():
+            return f"(-{_expr(expr.operand)} % {PRIME})"
+        case Binary():
+            return _operation(expr.op, _expr(expr.left), _expr(expr.right))
+        case Call():
+            return f"opaque({expr.function!r}, {_expr(expr.operand)})"
+        case Select():
+            then, other = _expr(expr.then), _expr(expr.otherwise)
+            return f"(({then}, {other})[not {_expr(expr.condition)}])"
+        case Cast():
+            return _expr(expr.operand)
+        case _:
+            assert_never(expr)
+
+
+def _constant(expr: Const) -> str:
+    if expr.value == float("-inf"):
+        return "0"
+    if expr.value == float("inf"):
+        return str(PRIME)
+    return str(int(expr.value) % PRIME)

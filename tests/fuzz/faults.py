@@ -1,0 +1,232 @@
+"""Planted faults: one small mistake in a scheduled function."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+from tdsl.ir.affine import Affine, name
+from tdsl.ir.nodes import (
+    Alloc,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Load,
+    LoopKind,
+    Reduce,
+    ReduceOp,
+    Stmt,
+    Store,
+)
+from tdsl.ir.walk import allocations, loops, rewrite, rewrite_expr, walk
+
+from .rewrites import Rewrite, copied, tensors_of
+
+Change = Callable[[tuple[Affine, ...], random.Random], tuple[Affine, ...]]
+
+
+def shift_bound(function: Function, rng: random.Random) -> Function | None:
+    """Start or stop a loop one too early or late."""
+    loop = _some_loop(function, rng)
+    if loop is None:
+        return None
+    shift = rng.choice([-1, 1])
+    if rng.random() < 0.5:
+        return _put(function, loop, replace(loop, starts=_shift(loop.starts, shift, rng)))
+    return _put(function, loop, replace(loop, stops=_shift(loop.stops, shift, rng)))
+
+
+def drop_bound(function: Function, rng: random.Random) -> Function | None:
+    """Forget the tail of a tile, or another of several stops."""
+    found = [loop for loop in loops(function).values() if len(loop.stops) > 1]
+    if not found:
+        return None
+    loop = rng.choice(found)
+    kept = rng.sample(loop.stops, len(loop.stops) - 1)
+    return _put(function, loop, replace(loop, stops=tuple(kept)))
+
+
+def change_step(function: Function, rng: random.Random) -> Function | None:
+    """Make tiles overlap or leave gaps."""
+    loop = _some_loop(function, rng)
+    if loop is None:
+        return None
+    step = max(1, loop.step + rng.choice([-1, 1]))
+    return _put(function, loop, replace(loop, step=step)) if step != loop.step else None
+
+
+def drop_guard(function: Function, rng: random.Random) -> Function | None:
+    """Run the body of an `If` always."""
+    found = [node for node in walk(function) if isinstance(node, If)]
+    if not found:
+        return None
+    guard = rng.choice(found)
+    return rewrite(
+        function,
+        lambda s: guard.body
+        if isinstance(s, If) and s.conditions == guard.conditions
+        else s,
+    )
+
+
+def shift_subscript(function: Function, rng: random.Random) -> Function | None:
+    """Touch a neighbouring element."""
+    return _change_access(function, rng, _shifted)
+
+
+def swap_subscripts(function: Function, rng: random.Random) -> Function | None:
+    """Exchange two subscripts, or use another axis."""
+    return _change_access(function, rng, _swapped)
+
+
+def drop_statement(function: Function, rng: random.Random) -> Function | None:
+    """Leave a statement out: an initialisation, a copy, an update."""
+    leaf = _some_leaf(function, rng)
+    return leaf and rewrite(function, lambda s: Block(()) if s is leaf else s)
+
+
+def repeat_statement(function: Function, rng: random.Random) -> Function | None:
+    """Run a statement or a loop twice."""
+    if rng.random() < 0.5:
+        leaf = _some_leaf(function, rng)
+        return leaf and rewrite(function, lambda s: Block((s, s)) if s is leaf else s)
+    loop = _some_loop(function, rng)
+    if loop is None:
+        return None
+    twice = Block((loop, *copied(function, loop)))
+    return rewrite(
+        function, lambda s: twice if isinstance(s, For) and s.axis == loop.axis else s
+    )
+
+
+def change_value(function: Function, rng: random.Random) -> Function | None:
+    """Compute something else: another constant, operation or tensor."""
+    leaf = _some_leaf(function, rng)
+    if leaf is None:
+        return None
+    ranks = {label: len(t.shape) for label, t in tensors_of(function).items()}
+    params = {param.tensor.name for param in function.params}
+    hit = rng.random() < 0.5
+
+    def change(expr: Expr) -> Expr:
+        if isinstance(expr, Const):
+            return replace(expr, value=expr.value + 1)
+        if isinstance(expr, Load) and hit:
+            others = [o for o in sorted(params) if ranks[o] == ranks[expr.tensor]]
+            return replace(expr, tensor=rng.choice([*others, expr.tensor]))
+        return expr
+
+    new = replace(leaf, value=rewrite_expr(leaf.value, change))
+    if isinstance(new, Reduce) and rng.random() < 0.3:
+        new = replace(new, op=rng.choice([ReduceOp.ADD, ReduceOp.MUL, ReduceOp.MAX]))
+    return rewrite(function, lambda s: new if s is leaf else s)
+
+
+def overwrite(function: Function, rng: random.Random) -> Function | None:
+    """Store where an update was meant."""
+    found = [node for node in walk(function) if isinstance(node, Reduce)]
+    if not found:
+        return None
+    leaf = rng.choice(found)
+    new = Store(leaf.tensor, leaf.index, leaf.value, leaf.instance)
+    return rewrite(function, lambda s: new if s is leaf else s)
+
+
+def shrink_local(function: Function, rng: random.Random) -> Function | None:
+    """Make a local tensor one element too small."""
+    found = [a for a in allocations(function).values() if a.tensor.shape]
+    if not found:
+        return None
+    alloc = rng.choice(found)
+    shape = [*alloc.tensor.shape]
+    side = rng.randrange(len(shape))
+    shape[side] = shape[side] - 1
+    tensor = replace(alloc.tensor, shape=tuple(shape))
+    return rewrite(function, lambda s: replace(alloc, tensor=tensor) if s is alloc else s)
+
+
+def parallelize_blindly(function: Function, rng: random.Random) -> Function | None:
+    """Run a loop in parallel or as a vector, whatever it carries."""
+    loop = _some_loop(function, rng)
+    kind = rng.choice([LoopKind.PARALLEL, LoopKind.VECTORIZED])
+    return loop and _put(function, loop, replace(loop, kind=kind))
+
+
+FAULTS: tuple[Rewrite, ...] = (
+    shift_bound,
+    drop_bound,
+    change_step,
+    drop_guard,
+    shift_subscript,
+    swap_subscripts,
+    drop_statement,
+    repeat_statement,
+    change_value,
+    overwrite,
+    shrink_local,
+    parallelize_blindly,
+)
+
+
+def _some_loop(function: Function, rng: random.Random) -> For | None:
+    found = [*loops(function).values()]
+    return rng.choice(found) if found else None
+
+
+def _some_leaf(function: Function, rng: random.Random) -> Store | Reduce | None:
+    found = [node for node in walk(function) if isinstance(node, Store | Reduce)]
+    return rng.choice(found) if found else None
+
+
+def _put(function: Function, loop: For, new: Stmt) -> Function:
+    return rewrite(
+        function,
+        lambda s: new if isinstance(s, For) and s.axis == loop.axis else s,
+    )
+
+
+def _shift(
+    forms: tuple[Affine, ...], shift: int, rng: random.Random
+) -> tuple[Affine, ...]:
+    changed = [*forms]
+    place = rng.randrange(len(changed))
+    changed[place] = changed[place] + shift
+    return tuple(changed)
+
+
+def _change_access(
+    function: Function, rng: random.Random, change: Change
+) -> Function | None:
+    leaf = _some_leaf(function, rng)
+    if leaf is None:
+        return None
+    loads = [node for node in walk(leaf) if isinstance(node, Load) and node.index]
+    if loads and rng.random() < 0.6:
+        load = rng.choice(loads)
+        new = replace(load, index=change(load.index, rng))
+        value = rewrite_expr(leaf.value, lambda e: new if e is load else e)
+        changed: Stmt = replace(leaf, value=value)
+    elif leaf.index:
+        changed = replace(leaf, index=change(leaf.index, rng))
+    else:
+        return None
+    return rewrite(function, lambda s: changed if s is leaf else s)
+
+
+def _shifted(index: tuple[Affine, ...], rng: random.Random) -> tuple[Affine, ...]:
+    return _shift(index, rng.choice([-1, 1]), rng)
+
+
+def _swapped(index: tuple[Affine, ...], rng: random.Random) -> tuple[Affine, ...]:
+    if len(index) > 1 and rng.random() < 0.5:
+        return (index[1], index[0], *index[2:])
+    place = rng.randrange(len(index))
+    names = sorted(set().union(*(form.names() for form in index)))
+    if not names:
+        return _shift(index, 1, rng)
+    new = name(rng.choice(names))
+    return (*index[:place], new, *index[place + 1 :])

@@ -1,0 +1,217 @@
+"""Random affine programs: rectangular, triangular and strided loops, guards, stencils
+in place, reductions, scalar temporaries and local tensors, over symbolic sizes.
+
+A tensor dimension of class D has D + 4 elements and an axis of class D runs inside
+[0, D), so that a subscript `axis + offset` with an offset up to 4 stays in bounds.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from tdsl.ir.affine import Affine, affine, constant, name
+from tdsl.ir.dtypes import i64
+from tdsl.ir.nodes import (
+    Alloc,
+    Binary,
+    Block,
+    Const,
+    Dim,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Instance,
+    Load,
+    LoopKind,
+    Memory,
+    Param,
+    Reduce,
+    ReduceOp,
+    Role,
+    Select,
+    Stmt,
+    Store,
+    Tensor,
+)
+
+Extent = str | int
+"""A class of sizes: the name of a dim, or a constant."""
+
+
+@dataclass(slots=True)
+class _Generator:
+    rng: random.Random
+    dims: tuple[Dim, ...]
+    shapes: dict[str, tuple[Extent, ...]] = field(default_factory=dict)
+    writable: list[str] = field(default_factory=list)
+    count: dict[str, int] = field(default_factory=dict)
+
+    def fresh(self, base: str) -> str:
+        number = self.count.get(base, 0)
+        self.count[base] = number + 1
+        return f"{base}{number}"
+
+    def extent(self) -> Extent:
+        return self.rng.choice([*(dim.name for dim in self.dims), 3])
+
+    def tensor(self, label: str, rank: int) -> Tensor:
+        extents = tuple(self.extent() for _ in range(rank))
+        self.shapes[label] = extents
+        return Tensor(label, i64, tuple(affine(extent) + 4 for extent in extents))
+
+    def nest(self) -> Block:
+        loops: list[tuple[For, Extent]] = []
+        for _ in range(self.rng.choice([1, 1, 2, 2, 2, 3])):
+            loops.append(self.loop(loops))
+        body = self.innermost(loops)
+        for depth in range(len(loops), 0, -1):
+            loop = loops[depth - 1][0]
+            body = Block((For(loop.axis, loop.starts, loop.stops, loop.step,
+                              LoopKind.SERIAL, body),))
+            if depth > 1 and self.rng.random() < 0.25:
+                extra = self.statement(loops[: depth - 1])
+                both = [*body.statements, extra]
+                self.rng.shuffle(both)
+                body = Block(tuple(both))
+        return body
+
+    def loop(self, loops: list[tuple[For, Extent]]) -> tuple[For, Extent]:
+        rng = self.rng
+        extent = self.extent()
+        same = [name(loop.axis) for loop, other in loops if other == extent]
+        starts, stops = [constant(rng.choice([0, 0, 0, 1]))], [affine(extent)]
+        if same and rng.random() < 0.4:
+            if rng.random() < 0.5:
+                starts = [rng.choice(same) + rng.choice([0, 0, 1])]
+            else:
+                stops.append(rng.choice(same) + rng.choice([0, 1]))
+        if rng.random() < 0.1:
+            stops.append(affine(extent) - 1)
+        step = 2 if rng.random() < 0.1 else 1
+        loop = For(self.fresh("i"), tuple(starts), tuple(stops), step,
+                   LoopKind.SERIAL, Block(()))
+        return loop, extent
+
+    def innermost(self, loops: list[tuple[For, Extent]]) -> Block:
+        rng = self.rng
+        statements: list[Stmt] = []
+        if rng.random() < 0.2:
+            statements += self.temporary(loops)
+        for _ in range(rng.choice([1, 1, 1, 2])):
+            statements.append(self.statement(loops))
+        if rng.random() < 0.15:
+            axes = [name(loop.axis) for loop, _ in loops]
+            form = rng.choice(axes) - rng.choice([*axes, constant(1), constant(2)])
+            if not form.is_constant:
+                start = rng.randrange(len(statements))
+                if not any(isinstance(s, Alloc) for s in statements[start:]):
+                    guarded = If((form,), Block(tuple(statements[start:])))
+                    statements[start:] = [guarded]
+        return Block(tuple(statements))
+
+    def temporary(self, loops: list[tuple[For, Extent]]) -> list[Stmt]:
+        label = self.fresh("t")
+        value = self.expr(loops)
+        self.shapes[label] = ()
+        instance = self.instance(loops)
+        tensor = Tensor(label, i64, ())
+        first = Store(label, (), value, instance)
+        use = self.write(loops, Binary("add", Load(label, (), i64), self.load(loops), i64))
+        del self.shapes[label]
+        return [Alloc(tensor, Memory.REGISTER), first, use]
+
+    def instance(self, loops: list[tuple[For, Extent]]) -> Instance:
+        return Instance(self.fresh("S"), tuple(name(loop.axis) for loop, _ in loops))
+
+    def statement(self, loops: list[tuple[For, Extent]]) -> Stmt:
+        return self.write(loops, self.expr(loops))
+
+    def write(self, loops: list[tuple[For, Extent]], value: Expr) -> Stmt:
+        target = self.rng.choice(self.writable)
+        index = self.subscripts(target, loops)
+        if self.rng.random() < 0.45:
+            op = self.rng.choice([ReduceOp.ADD, ReduceOp.ADD, ReduceOp.MUL, ReduceOp.MAX])
+            return Reduce(op, target, index, value, self.instance(loops))
+        return Store(target, index, value, self.instance(loops))
+
+    def subscripts(
+        self, tensor: str, loops: list[tuple[For, Extent]]
+    ) -> tuple[Affine, ...]:
+        rng = self.rng
+        forms: list[Affine] = []
+        for extent in self.shapes[tensor]:
+            axes = [name(loop.axis) for loop, other in loops if other == extent]
+            if not axes or rng.random() < 0.1:
+                forms.append(constant(rng.randrange(4)))
+                continue
+            axis = rng.choice(axes)
+            kind = rng.random()
+            if kind < 0.08:
+                forms.append(axis // 2 + rng.randrange(4))
+            elif kind < 0.16:
+                forms.append(affine(extent) + 3 - axis - rng.randrange(3))
+            else:
+                forms.append(axis + rng.choice([0, 0, 0, 1, 2, 3]))
+        return tuple(forms)
+
+    def load(self, loops: list[tuple[For, Extent]]) -> Load:
+        tensor = self.rng.choice([*self.shapes])
+        return Load(tensor, self.subscripts(tensor, loops), i64)
+
+    def expr(self, loops: list[tuple[For, Extent]], depth: int = 0) -> Expr:
+        rng = self.rng
+        kind = rng.random()
+        if depth > 1 or kind < 0.35:
+            return self.load(loops)
+        if kind < 0.42:
+            return Const(rng.choice([0, 1, 5]), i64)
+        if kind < 0.48:
+            return Index(rng.choice([name(loop.axis) for loop, _ in loops]), i64)
+        left, right = self.expr(loops, depth + 1), self.expr(loops, depth + 1)
+        if kind < 0.55:
+            condition = Binary("lt", left, right, i64)
+            return Select(condition, left, self.expr(loops, depth + 1), i64)
+        return Binary(rng.choice(["add", "sub", "mul", "max"]), left, right, i64)
+
+    def filled(self, tensor: Tensor, value: Expr) -> Stmt:
+        """Return a nest that writes all of *tensor*."""
+        axes = tuple(self.fresh("z") for _ in tensor.shape)
+        index = tuple(name(axis) for axis in axes)
+        body: Stmt = Store(tensor.name, index, value, Instance(self.fresh("S"), index))
+        for axis, size in reversed(list(zip(axes, tensor.shape, strict=True))):
+            body = For(axis, (constant(0),), (size,), 1, LoopKind.SERIAL, Block((body,)))
+        return body
+
+
+def random_program(rng: random.Random) -> Function:
+    """Return a random function, well-defined in most cases."""
+    labels = ["N", "M"][: rng.choice([1, 2])]
+    dims = tuple(
+        Dim(label, rng.choice([0, 0, 1, 2]), rng.choice([None, None, 9]),
+            rng.choice([1, 1, 1, 2]))
+        for label in labels
+    )
+    generator = _Generator(rng, dims)
+    params: list[Param] = []
+    statements: list[Stmt] = []
+    for label in ("A", "B", "C")[: rng.choice([2, 3])]:
+        tensor = generator.tensor(label, rng.choice([1, 1, 2]))
+        role = rng.choice([Role.INPUT, Role.INOUT, Role.INOUT, Role.OUTPUT])
+        if label == "A":
+            role = Role.INOUT
+        params.append(Param(tensor, role))
+        if role is Role.OUTPUT:
+            statements.append(generator.filled(tensor, Const(0, i64)))
+        if role is not Role.INPUT:
+            generator.writable.append(label)
+    if rng.random() < 0.35:
+        tensor = generator.tensor("L", rng.choice([1, 1, 2]))
+        statements.append(Alloc(tensor, Memory.ARRAY))
+        statements.append(generator.filled(tensor, Const(rng.choice([0, 3]), i64)))
+        generator.writable.append("L")
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        statements += generator.nest().statements
+    return Function("random", tuple(params), dims, Block(tuple(statements)))

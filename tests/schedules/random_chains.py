@@ -1,0 +1,66 @@
+"""Random steps on the current state of a schedule, most of them acceptable."""
+
+from __future__ import annotations
+
+import random
+
+from tdsl.errors import ScheduleError
+from tdsl.ir.nodes import Reduce, Store
+from tdsl.ir.walk import loops, walk
+from tdsl.schedules.checks import tensors
+from tdsl.schedules.schedule import Schedule
+from tdsl.schedules.trace import PRIMITIVES, Step, step
+
+
+def random_schedule(start: Schedule, choose: random.Random, length: int) -> Schedule:
+    """Return *start* with up to *length* random steps that were accepted."""
+    schedule = start
+    for _ in range(4 * length):
+        if len(schedule.steps) == length:
+            break
+        try:
+            schedule = schedule.apply(random_step(schedule, choose))
+        except ScheduleError:
+            continue
+    return schedule
+
+
+def random_step(schedule: Schedule, choose: random.Random) -> Step:
+    """Return a step over names that exist."""
+    function = schedule.function
+    axes = list(loops(function))
+    axis = choose.choice(axes)
+    tensor = choose.choice(list(tensors(function)))
+    labels = [
+        node.instance.label
+        for node in walk(function)
+        if isinstance(node, Store | Reduce) and node.instance
+    ]
+    several = choose.sample(axes, min(len(axes), choose.randint(2, 4)))
+    primitive = choose.choice([*PRIMITIVES, "split", "split", "reorder", "reorder"])
+    tail = choose.choice(("guard", "guard", "cut"))
+    where = choose.choice([*axes, None])
+    arguments: dict[str, dict[str, object]] = {
+        "split": {"axis": axis, "factor": choose.randint(1, 5), "tail": tail},
+        "tile": {"axes": several[:2], "factors": [2, 3]},
+        "reorder": {"axes": several},
+        "fuse": {"outer": several[0], "inner": several[-1]},
+        "fission": {"axis": axis, "after": choose.choice([*labels, 1])},
+        "unroll": {"axis": axis},
+        "vectorize": {"axis": axis},
+        "parallelize": {"axis": axis},
+        "cache_read": {
+            "tensor": tensor,
+            "axis": where,
+            "layout": choose.choice([None, several]),
+        },
+        "cache_write": {
+            "tensor": tensor,
+            "axis": where,
+            "memory": choose.choice(("array", "register")),
+        },
+        "compute_at": {"producer": choose.choice([*labels, tensor]), "axis": axis},
+        "inline": {"tensor": tensor},
+        "rfactor": {"axis": axis},
+    }
+    return step(primitive, arguments[primitive])
