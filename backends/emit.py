@@ -8,6 +8,7 @@ masks and guards, with the choice outside the loops that it does not depend on.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -31,11 +32,11 @@ from ..ir.nodes import (
     Stmt,
     Store,
 )
-from .expressions import Expressions, Value
+from .expressions import Expressions, Value, type_token
 from .plan import LeafPlan, Plan, TileLoop
 from .registers import RegisterLayout, register_layouts
 from .storage import LANE, Addresses, Storage, Stride
-from .writer import Region, Writer
+from .writer import Region, Writer, block_text
 
 _UPDATES = {
     ReduceOp.ADD: "add",
@@ -51,20 +52,34 @@ class Point:
 
     *exact* gives each tile axis over integer variables and the lane number; *limits*
     the last coordinate that exists for unrolled axes that may run past it. The full
-    conditions in *assumed* are known to hold; *decided* means no further choice
-    between full and partial code.
+    conditions in *assumed* are known to hold, and so are the guards in *satisfied*;
+    *decided* means that this is the code for partial tiles.
     """
 
     exact: Mapping[str, Affine]
     limits: Mapping[str, tuple[str, ...]]
     lanes: int = 0
     assumed: frozenset[Affine] = frozenset()
+    satisfied: frozenset[Affine] = frozenset()
     decided: bool = False
     parallel: bool = False
 
     def at(self, form: Affine) -> Affine:
         """Return *form* with the tile axes replaced."""
         return form.substitute(self.exact)
+
+
+@dataclass(frozen=True, slots=True)
+class _Masks:
+    """What restricts a statement in a vectorized loop, as forms that are >= 0.
+
+    *lanes* differ between lanes, *scalars* do not; *kept* are the lane forms that a
+    write to a register tensor has to respect.
+    """
+
+    lanes: tuple[Affine, ...]
+    scalars: tuple[Affine, ...]
+    kept: tuple[Affine, ...]
 
 
 @dataclass(slots=True)
@@ -100,6 +115,8 @@ class Emitter:
         self.used: set[str] = set()
         self.types: set[tuple[DType, int]] = set()
         self.has_prange = False
+        self.parts: list[tuple[str, list[str], str]] = []
+        self._entry = identifiers[function.name]
         self._plan = Plan(function, parallel)
         self._layouts = register_layouts(function)
         self._addresses = Addresses(writer, identifiers)
@@ -169,7 +186,7 @@ class Emitter:
     def _loop(self, loop: For, point: Point) -> None:
         if self._choose_full(loop, point):
             return
-        if loop.axis in self._plan.tiles:
+        if loop.axis in self._plan.tiles and not self._may_stay_a_loop(loop, point):
             self._tile(loop, point)
         elif self._runs_parallel(loop, point):
             self._parallel_loop(loop, point)
@@ -194,6 +211,21 @@ class Emitter:
             self._loop(loop, replace(point, decided=True))
             self._writer.floor = floor
         return True
+
+    def _may_stay_a_loop(self, loop: For, point: Point) -> bool:
+        """Return whether a partial tile needs no unrolling: that is less code."""
+        return (
+            point.decided
+            and loop.kind is LoopKind.UNROLLED
+            and bool(self._plan.tiles[loop.axis].guards)
+            and loop.axis not in self._plan.register_axes
+            and LANE
+            not in {
+                each
+                for form in (*loop.starts, *loop.stops)
+                for each in point.at(form).names()
+            }
+        )
 
     def _runs_parallel(self, loop: For, point: Point) -> bool:
         return (
@@ -229,6 +261,10 @@ class Emitter:
             stop if start == "0" else f"{start}, {stop}"
         )
         axis = self._ids[loop.axis]
+        tile = self._plan.tiles.get(loop.axis)
+        if tile:
+            satisfied = point.satisfied | set(tile.guards)
+            point = replace(point, satisfied=satisfied)
         with self._region(f"for {axis} in range({span}):{self._comment(loop)}"):
             self._inside(loop, point)
 
@@ -242,32 +278,60 @@ class Emitter:
         """Write *loop* and the loops fused with it as one `prange` over all of them."""
         self._enter(loop)
         self.has_prange = True
+        writer = self._writer
         chain = _fused_chain(loop)
         counts = []
         for each in chain:
             start, stop = self._bounds(each, point)
             counts.append(self._count(each, start, stop))
-        total = " * ".join(counts)
-        counter = self._writer.fresh(f"{self._ids[loop.axis]}_n")
-        with self._region(f"for {counter} in prange({total}):{self._comment(loop)}"):
-            floor, self._writer.floor = self._writer.floor, len(self._writer.stack) - 1
-            rest = self._writer.fresh("n")
-            self._writer.line(f"{rest} = i64({counter})")
-            for position, each in enumerate(chain):
-                inner = " * ".join(counts[position + 1 :])
-                number = f"{rest} // ({inner})" if inner else rest
-                start, _ = self._bounds(each, point)
-                step = self._step(each)
-                value = number if step == "1" else f"{number} * {step}"
-                value = value if start == "0" else f"{start} + {value}"
-                self._writer.line(f"{self._ids[each.axis]} = {value}")
-                self._writer.define(self._ids[each.axis])
-                self._known.add(each.axis)
-                if inner:
-                    self._writer.line(f"{rest} = {rest} % ({inner})")
-            self._block(chain[-1].body, replace(point, parallel=True))
-            self._known -= {each.axis for each in chain}
-            self._writer.floor = floor
+        counter = writer.fresh(f"{self._ids[loop.axis]}_n")
+        header = f"for {counter} in prange({' * '.join(counts)}):"
+        outside = writer.floor, writer.barrier
+        number = writer.fresh("number")
+        writer.open(header + self._comment(loop))
+        writer.floor = writer.barrier = len(writer.stack) - 1
+        self._decode_counter(chain, counts, number, point)
+        self._block(chain[-1].body, replace(point, parallel=True))
+        self._known -= {each.axis for each in chain}
+        writer.floor, writer.barrier = outside
+        self._outline(writer.take(), number, counter)
+
+    def _decode_counter(
+        self, chain: list[For], counts: list[str], number: str, point: Point
+    ) -> None:
+        """Compute the axes of the fused loops from their common counter."""
+        for position, each in enumerate(chain):
+            inner = "*".join(counts[position + 1 :])
+            inner = f"({inner})" if "*" in inner else inner
+            text = number
+            if position:
+                text = f"{number} % ({'*'.join(counts[position:])})"
+            if inner:
+                text = f"{text} // {inner}"
+            start, _ = self._bounds(each, point)
+            step = self._step(each)
+            value = text if step == "1" else f"{text} * {step}"
+            value = value if start == "0" else f"{start} + {value}"
+            self._writer.line(f"{self._ids[each.axis]} = {value}")
+            self._writer.define(self._ids[each.axis])
+            self._known.add(each.axis)
+
+    def _outline(self, region: Region, number: str, counter: str) -> None:
+        """Turn the body of a parallel loop into a function of its own.
+
+        Numba's passes for parallel loops then see one call: they take their time from
+        the size of the body, and have rewritten variables that they should not.
+        """
+        part = self._writer.fresh(f"{self._entry}_part")
+        body = block_text(region, 1)
+        arguments = _free_names(body, number, self._globals())
+        self.parts.append((part, [number, *arguments], body))
+        call = f"{part}(i64({counter}){''.join(f', {each}' for each in arguments)})"
+        self._writer.stack[-1].items.append(Region(region.header, [call]))
+
+    def _globals(self) -> set[str]:
+        tokens = {type_token(dtype, lanes) for dtype, lanes in self.types}
+        return self.used | tokens | {"np", "i64", "range", "min", "max", "True", "False"}
 
     def _count(self, loop: For, start: str, stop: str) -> str:
         step = self._step(loop)
@@ -295,7 +359,11 @@ class Emitter:
 
     def _nonempty(self, loop: For, tile: TileLoop, point: Point) -> list[str]:
         tests = []
+        if point.decided and id(loop) in self._plan.masked_chunks:
+            return []
         for form in self._plan.nonempty[id(loop)]:
+            if self._plan.full.get(form) in point.assumed:
+                continue
             exact = point.at(form.substitute({loop.axis: tile.start}))
             if LANE not in exact.names() and not _is_nonnegative(exact):
                 tests.append(self._addresses.test(exact))
@@ -364,7 +432,7 @@ class Emitter:
             total = self._expressions.call(_UPDATES[leaf.op], total, group)
         reduce_ = f"reduce_{leaf.op.value}"
         value = Value(self._expressions.call(reduce_, total), leaf.value.dtype, 0)
-        self._assign(leaf, value, point, [], [])
+        self._assign(leaf, value, point, _Masks((), (), ()))
         return True
 
     # --- declarations -------------------------------------------------------------------
@@ -440,40 +508,40 @@ class Emitter:
     def _leaf(self, leaf: Store | Reduce, point: Point) -> None:
         plan = self._plan.leaves[id(leaf)]
         self._dropped = plan.dropped
-        guards = [g for g in plan.guards if g.full not in point.assumed]
-        scalar_tests, lane_forms = [], []
-        for guard in guards:
+        tests, scalars, lanes, kept = [], [], [], []
+        for guard in plan.guards:
+            if guard.full in point.assumed or guard.form in point.satisfied:
+                continue
             form = point.at(guard.form)
+            dropped = guard.form in plan.dropped
             if LANE in form.names():
-                lane_forms.append((guard.form, form))
-            elif guard.form not in plan.dropped and not _is_nonnegative(form):
-                scalar_tests.append(self._addresses.test(form))
-        masks = [form for _, form in lane_forms]
-        kept = [form for source, form in lane_forms if source not in plan.dropped]
-        if scalar_tests:
-            with self._region(f"if {' and '.join(scalar_tests)}:"):
-                self._guarded_leaf(leaf, plan, point, masks, kept)
+                lanes.append(form)
+                kept += [] if dropped else [form]
+            elif _is_nonnegative(form) or dropped:
+                continue
+            elif point.lanes and plan.rectangular:
+                scalars.append(form)
+                self._dropped |= {guard.form}
+            else:
+                tests.append(self._addresses.test(form))
+        masks = _Masks(tuple(lanes), tuple(scalars), tuple(kept))
+        if tests:
+            with self._region(f"if {' and '.join(tests)}:"):
+                self._guarded_leaf(leaf, plan, point, masks)
         else:
-            self._guarded_leaf(leaf, plan, point, masks, kept)
+            self._guarded_leaf(leaf, plan, point, masks)
 
     def _guarded_leaf(
-        self,
-        leaf: Store | Reduce,
-        plan: LeafPlan,
-        point: Point,
-        masks: list[Affine],
-        kept: list[Affine],
+        self, leaf: Store | Reduce, plan: LeafPlan, point: Point, masks: _Masks
     ) -> None:
-        if masks and not plan.rectangular:
-            test = self._expressions.call("any_lane", self._mask(masks, point))
-            with self._region(f"if {test}:"):
-                value = self._value(leaf, point, masks)
-                self._assign(leaf, value, point, masks, kept)
+        if masks.lanes and not plan.rectangular:
+            mask = self._mask(masks.lanes, (), point)
+            with self._region(f"if {self._expressions.call('any_lane', mask)}:"):
+                self._assign(leaf, self._value(leaf, point, masks), point, masks)
         else:
-            value = self._value(leaf, point, masks)
-            self._assign(leaf, value, point, masks, kept)
+            self._assign(leaf, self._value(leaf, point, masks), point, masks)
 
-    def _value(self, leaf: Store | Reduce, point: Point, masks: list[Affine]) -> Value:
+    def _value(self, leaf: Store | Reduce, point: Point, masks: _Masks) -> Value:
         def read(load: Load) -> Value:
             return self._read(load, point, masks)
 
@@ -496,14 +564,27 @@ class Emitter:
             return self._expressions.multiply_add(a, b, old)
         return self._expressions.combine(_UPDATES[leaf.op], old, write(value))
 
-    def _mask(self, forms: list[Affine], point: Point) -> str:
-        texts = [self._lane_mask(form, point) for form in dict.fromkeys(forms)]
+    def _mask(
+        self, lanes: tuple[Affine, ...], scalars: tuple[Affine, ...], point: Point
+    ) -> str:
+        """Return the mask of the lanes for which all the forms are >= 0."""
+        texts = [self._lane_mask(form, point) for form in dict.fromkeys(lanes)]
+        if not texts:
+            token = self._expressions.token(_BOOL, point.lanes)
+            texts = [self._expressions.call("first_lanes", str(point.lanes), token)]
         result = texts[0]
         for text in texts[1:]:
-            depth = len(self._writer.stack) - 1
             both = self._expressions.call("logical_and", result, text)
-            result = self._writer.named("mask", both, depth)
+            result = self._named_mask(both, 0)
+        for form in scalars:
+            number = self._addresses.integer(form)
+            text = self._expressions.call("mask_where", number, result)
+            result = self._named_mask(text, 0)
         return result
+
+    def _named_mask(self, text: str, depth: int) -> str:
+        depths = map(self._writer.depth, _identifiers(text))
+        return self._writer.named("mask", text, max([depth, *depths]), owner="")
 
     def _lane_mask(self, form: Affine, point: Point) -> str:
         """Return the mask of the lanes in which *form* is >= 0."""
@@ -520,9 +601,7 @@ class Emitter:
                 "splat", "0", expressions.token(DType("i64", "int", 64), lanes)
             )
             text = expressions.call("ge", integers, zero)
-        names = rest.names() - {LANE}
-        depths = [self._writer.depth(self._ids.get(n, n)) for n in names]
-        return self._writer.named("mask", text, max(depths, default=0))
+        return self._named_mask(text, 0)
 
     # --- reading and writing elements ------------------------------------------------------
 
@@ -547,7 +626,7 @@ class Emitter:
         return plain, has_lane
 
     def _read(
-        self, load: Load, point: Point, masks: list[Affine], target: bool = False
+        self, load: Load, point: Point, masks: _Masks, target: bool = False
     ) -> Value:
         if load.tensor in self.scalars:
             return self.scalars[load.tensor]
@@ -591,14 +670,17 @@ class Emitter:
         registers.declarations.items.append(f"{variable} = {zero}")
 
     def _read_memory(
-        self, load: Load, point: Point, masks: list[Affine], target: bool
+        self, load: Load, point: Point, masks: _Masks, target: bool
     ) -> Value:
         expressions = self._expressions
         storage = self.storage[load.tensor]
         index, private = self._index(load, point, safe=target)
         offset = self._addresses.offset(storage, index)
         unsafe = id(load) in self._plan.unsafe or target
-        mask = self._mask(masks, point) if masks and unsafe else None
+        scalars = masks.scalars if target else ()
+        mask = None
+        if unsafe and (masks.lanes or scalars):
+            mask = self._mask(masks.lanes, scalars, point)
         lanes = point.lanes
         if offset.lane == 0:
             token = expressions.token(load.dtype, 0)
@@ -679,16 +761,15 @@ class Emitter:
         leaf: Store | Reduce,
         value: Value,
         point: Point,
-        masks: list[Affine],
-        kept: list[Affine],
+        masks: _Masks,
     ) -> None:
         if leaf.tensor in self._registers:
-            self._write_register(leaf, value, point, kept)
+            self._write_register(leaf, value, point, masks)
         else:
             self._write_memory(leaf, value, point, masks)
 
     def _write_register(
-        self, leaf: Store | Reduce, value: Value, point: Point, kept: list[Affine]
+        self, leaf: Store | Reduce, value: Value, point: Point, masks: _Masks
     ) -> None:
         registers = self._registers[leaf.tensor]
         index, has_lane = self._split_lane(
@@ -703,9 +784,9 @@ class Emitter:
             self._refuse_scalar_write(leaf)
         text = self._expressions.spread(value, lanes) if lanes else value.text
         conditional = len(self._writer.stack) > registers.depth
-        if lanes and kept:
+        if lanes and (masks.kept or masks.scalars):
             self._note_read(registers, variable)
-            mask = self._mask(kept, point)
+            mask = self._mask(masks.kept, masks.scalars, point)
             text = self._expressions.call("select", mask, text, variable)
         elif layout.lane_dimension is not None and not has_lane:
             self._note_read(registers, variable)
@@ -723,7 +804,7 @@ class Emitter:
         )
 
     def _write_memory(
-        self, leaf: Store | Reduce, value: Value, point: Point, masks: list[Affine]
+        self, leaf: Store | Reduce, value: Value, point: Point, masks: _Masks
     ) -> None:
         expressions = self._expressions
         storage = self.storage[leaf.tensor]
@@ -741,9 +822,9 @@ class Emitter:
             elif offset.lane != 1:
                 operation = "store_strided"
                 arguments.append(str(offset.lane))
-            if masks:
+            if masks.lanes or masks.scalars:
                 operation += "_masked"
-                arguments.append(self._mask(masks, point))
+                arguments.append(self._mask(masks.lanes, masks.scalars, point))
         call = expressions.call(operation, *arguments, text)
         self._writer.forget(leaf.tensor)
         self._writer.line(f"{call}{self._comment(leaf)}")
@@ -764,6 +845,16 @@ def _extreme(function: str, texts: list[str]) -> str:
 def _identifiers(text: str) -> list[str]:
     word = "".join(c if c.isalnum() or c == "_" else " " for c in text)
     return [each for each in word.split() if each.isidentifier()]
+
+
+def _free_names(body: str, number: str, known: set[str]) -> list[str]:
+    """Return the variables that *body* reads and does not define."""
+    names = [node for node in ast.walk(ast.parse("def part():\n" + body))]
+    loaded = [n.id for n in names if isinstance(n, ast.Name)]
+    stored = {
+        n.id for n in names if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    return sorted(set(loaded) - stored - known - {number})
 
 
 def _fused_chain(loop: For) -> list[For]:

@@ -27,7 +27,7 @@ from ..ir.nodes import (
 )
 
 from .storage import LANE, Addresses
-from .vector_math import FUNCTIONS
+from .vocabulary import FUNCTIONS
 
 _OPERATIONS = {
     "min": "minimum",

@@ -17,6 +17,7 @@ from ..ir.walk import loads, walk
 from .grid import Grid
 
 Interval = tuple[int, int]
+Names = Mapping[str, Affine]
 
 _DISTANCE = "distance between iterations"
 
@@ -48,10 +49,10 @@ def question(loop: For) -> Question:
     private = tuple(node for node in walk(loop) if isinstance(node, Alloc))
     names = {alloc.tensor.name for alloc in private}
     accesses = [each for each in _accesses(loop) if each.tensor not in names]
-    other = {axis.axis: name(_primed(axis.axis)) for axis in inner}
-    other[loop.axis] = name(loop.axis) + name(_DISTANCE)
+    away = {axis.axis: name(_primed(axis.axis)) for axis in (loop, *inner)}
+    other = {**away, loop.axis: name(loop.axis) + name(_DISTANCE)}
     differences = {
-        _differences(write, access, other)
+        _differences(write, access, other, away)
         for write in accesses
         for access in accesses
         if write.writes
@@ -68,7 +69,7 @@ def is_independent(question: Question, loop: For, grid: Grid, span: Interval) ->
         return True
     ranges = {name: (value, value) for name, value in grid.scalars.items()}
     ranges |= {axis.name: (axis.start, axis.last) for axis in grid.axes}
-    ranges[loop.axis] = span
+    ranges[loop.axis] = ranges[_primed(loop.axis)] = span
     for inner in question.inner:
         hull = _loop_range(inner, ranges)
         ranges[inner.axis] = ranges[_primed(inner.axis)] = hull
@@ -98,12 +99,15 @@ def _commute(a: _Access, b: _Access) -> bool:
 
 
 def _differences(
-    write: _Access, access: _Access, other: Mapping[str, Affine]
+    write: _Access, access: _Access, other: Names, away: Names
 ) -> tuple[Affine, ...] | None:
-    """Return the subscript differences, or None if one is nonzero at any distance."""
-    forms = tuple(
-        a - b.substitute(other) for a, b in zip(write.index, access.index, strict=True)
-    )
+    """Return the subscript differences, or None if one is nonzero at any distance.
+
+    The second iteration is described twice: by its distance (*other*), and by its
+    own place in the loop's range (*away*).
+    """
+    pairs = list(zip(write.index, access.index, strict=True))
+    forms = tuple(a - b.substitute(n) for n in (other, away) for a, b in pairs)
     certain = any(
         form.names() == {_DISTANCE}
         and not form.constant

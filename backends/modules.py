@@ -17,23 +17,23 @@ import sys
 import tempfile
 import warnings
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from numba.core.caching import FunctionCache
 
-VERSION = "0.1.0"
+from ..paths import cache_folder
+
 _SUPPORT = ("lanes.py", "simd.py", "simd_memory.py", "vector_math.py")
 
 
-def cache_folder() -> Path:
-    """Return the folder for generated modules: `TDSL_CACHE`, or the user's cache."""
-    chosen = os.environ.get("TDSL_CACHE")
-    if chosen:
-        return Path(chosen).expanduser() / "modules"
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "tdsl" / "modules"
+def _version() -> str:
+    try:
+        return version("tdsl")
+    except PackageNotFoundError:
+        return "0"
 
 
 @cache
@@ -48,7 +48,7 @@ def support_hash() -> str:
 
 def load_module(name: str, text: str) -> ModuleType:
     """Return the module with this *text*, writing and importing it where it is new."""
-    stamp = f"# tdsl {VERSION}, support code {support_hash()}\n"
+    stamp = f"# tdsl {_version()}, support code {support_hash()}\n"
     whole = stamp + text
     digest = hashlib.sha256(whole.encode()).hexdigest()[:16]
     module_name = f"{name}_{digest}"
@@ -61,7 +61,7 @@ def load_module(name: str, text: str) -> ModuleType:
 
 def _write(filename: str, text: str) -> Path:
     """Write the file where it is absent or damaged; return its path."""
-    folder = cache_folder()
+    folder = cache_folder() / "modules"
     try:
         return _write_in(folder, filename, text)
     except OSError as problem:

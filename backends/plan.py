@@ -30,7 +30,7 @@ from ..ir.nodes import (
     Stmt,
     Store,
 )
-from ..ir.walk import allocations, loads
+from ..ir.walk import allocations, loads, walk
 
 from .facts import Facts
 
@@ -123,6 +123,8 @@ class Plan:
         self.parallel_inside: set[int] = set()
         self.stored: dict[int, frozenset[str]] = {}
         self.unsafe: set[int] = set()
+        self.masked_chunks: set[int] = set()
+        self.register_axes: set[str] = set()
         self.full: dict[Affine, Affine | None] = {}
         self.nonempty: dict[int, tuple[Affine, ...]] = {}
         self.locals = allocations(function)
@@ -130,6 +132,13 @@ class Plan:
         self._parallel = parallel
         self._index_tiles(function.body)
         accesses = list(self._accesses(function.body, ()))
+        for tensor, index, _ in accesses:
+            local = self.locals.get(tensor)
+            if local is not None and local.memory is Memory.REGISTER:
+                self.register_axes.update(n for form in index for n in form.names())
+        for tile in reversed(self.tiles.values()):
+            if tile.axis in self.register_axes:
+                self.register_axes |= tile.start.names()
         self._common = self._common_guards(accesses)
         self._block(function.body, ())
 
@@ -284,10 +293,30 @@ class Plan:
     def _nonempty(self, loop: For, outer: tuple[For | If, ...]) -> None:
         """Note the guards that may fail already at the start of a tile loop."""
         tile, facts = self.tiles[loop.axis], self._facts(outer)
+        if loop.kind is LoopKind.VECTORIZED and self._reads_by_lane(loop, tile):
+            self.masked_chunks.add(id(loop))
         self.nonempty[id(loop)] = tuple(
             form
             for form in tile.guards
             if not facts.holds(form.substitute({loop.axis: tile.start}))
+        )
+
+    def _reads_by_lane(self, loop: For, tile: TileLoop) -> bool:
+        """Return whether masks alone make a vectorized loop safe that may be empty.
+
+        That is so where each statement is rectangular and no load that could leave its
+        tensor uses the axis that the loop starts at.
+        """
+        origin = tile.start.names() & set(self.tiles)
+        leaves = [n for n in walk(loop) if isinstance(n, Store | Reduce)]
+        return bool(origin) and all(
+            self.leaves[id(leaf)].rectangular
+            and not any(
+                id(load) in self.unsafe and f.names() & origin
+                for load in loads(leaf)
+                for f in load.index
+            )
+            for leaf in leaves
         )
 
     def _leaf(

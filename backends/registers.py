@@ -136,6 +136,11 @@ def _layout(accesses: list[_Access], depth: int) -> RegisterLayout | None:
     """Return the layout that all *accesses* agree on; *depth* loops hold the tensor."""
     result = RegisterLayout(None, 0)
     for access in accesses:
+        if any(
+            isinstance(node, For) and node.kind is LoopKind.PARALLEL
+            for node in access.outer[depth:]
+        ):
+            return None  # shared by the iterations of a parallel loop
         layout = _layout_of(access, depth)
         if layout is None:
             return None

@@ -158,6 +158,8 @@ def _floor_division(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
 
 
 def _float_mod(a: Lanes, b: Lanes) -> Lanes:
+    if a.dtype == "f32":
+        return _float_mod(a.convert("f64"), b.convert("f64")).convert("f32")
     remainder = a.make(a.builder.frem(a.value, b.value))
     differ = remainder.compare("lt", 0.0) ^ b.compare("lt", 0.0)
     adjusted = differ.choose(remainder + b, remainder)
@@ -166,6 +168,8 @@ def _float_mod(a: Lanes, b: Lanes) -> Lanes:
 
 
 def _float_floordiv(a: Lanes, b: Lanes) -> Lanes:
+    if a.dtype == "f32":
+        return _float_floordiv(a.convert("f64"), b.convert("f64")).convert("f32")
     # As npy_divmod: from the exact remainder, so that a large quotient rounds well.
     quotient = (a - _float_mod(a, b)) / b
     down = quotient.call("floor")
@@ -347,3 +351,14 @@ def any_lane(_context: Any, mask: Any) -> Any:
         return declare_and_call(builder, name, ir.IntType(1), values)
 
     return types.boolean(mask), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def mask_where(_context: Any, form: Any, mask: Any) -> Any:
+    """Return *mask* if the integer *form* is >= 0, else no lane."""
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        holds = builder.icmp_signed(">=", values[0], ir.IntType(64)(0))
+        return builder.select(holds, values[1], ir.Constant(values[1].type, None))
+
+    return mask(types.int64, mask), generate

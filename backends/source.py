@@ -18,8 +18,7 @@ from .expressions import Value, type_token
 from .lower import lower
 from .sizes import lift_sizes
 from .storage import Storage, Stride
-from .vector_math import FUNCTIONS
-from .vocabulary import MEMORY_OPERATIONS, OPERATIONS
+from .vocabulary import MATH_OPERATIONS, MEMORY_OPERATIONS, OPERATIONS
 from .writer import Writer
 
 LAYOUTS = ("C", "F", "U", "A")
@@ -84,16 +83,13 @@ def emit_source(
     entry = identifiers[function.name]
     arguments += [identifiers[dim.name] for dim in function.dims]
     head = f"def {entry}({', '.join(arguments)}):"
-    text = "\n".join(
-        [
-            *_header(emitter, function.name, numerics),
-            "",
-            "",
-            _decorator(emitter.has_prange),
-            head,
-            writer.text(1),
-        ]
-    )
+    body = writer.text(1)
+    lines = _header(emitter, function.name, numerics)
+    for part, parameters, text in emitter.parts:
+        lines += ["", "", _decorator(False), f"def {part}({', '.join(parameters)}):"]
+        lines.append(text.rstrip())
+    lines += ["", "", _decorator(emitter.has_prange), head, body]
+    text = "\n".join(lines)
     return Source(entry, text, tuple(sizes.values()))
 
 
@@ -165,7 +161,7 @@ def _header(emitter: Emitter, function: str, numerics: str) -> list[str]:
     for module, names in (
         ("simd", OPERATIONS),
         ("simd_memory", MEMORY_OPERATIONS),
-        ("vector_math", frozenset(FUNCTIONS.values()) | {"power"}),
+        ("vector_math", MATH_OPERATIONS),
     ):
         used = sorted(emitter.used & names)
         vectors = [t for t in types if t[1]]
@@ -202,7 +198,7 @@ _RESERVED = (
     _token_names()
     | OPERATIONS
     | MEMORY_OPERATIONS
-    | set(FUNCTIONS.values())
-    | {"power", "range", "min", "max", "abs", "int", "float", "bool"}
+    | MATH_OPERATIONS
+    | {"range", "min", "max", "abs", "int", "float", "bool"}
 )
 

@@ -6,7 +6,7 @@ OPERATIONS = frozenset(
     """
     add sub mul div neg floordiv mod fma minimum maximum select
     lt le gt ge eq ne logical_and logical_or logical_not
-    convert splat iota first_lanes extract insert any_lane
+    convert splat iota first_lanes extract insert any_lane mask_where
     reduce_add reduce_mul reduce_min reduce_max
     """.split()
 )
@@ -20,3 +20,18 @@ MEMORY_OPERATIONS = frozenset(
     """.split()
 )
 """What `simd_memory` offers."""
+
+FUNCTIONS = {
+    "abs": "absolute",
+    **{
+        name: name
+        for name in (
+            "exp exp2 expm1 log log2 log1p sqrt rsqrt sin cos tanh erf sigmoid "
+            "floor ceil"
+        ).split()
+    },
+}
+"""The operation in `vector_math` of each function of the kernel language."""
+
+MATH_OPERATIONS = frozenset({*FUNCTIONS.values(), "power"})
+"""What `vector_math` offers."""

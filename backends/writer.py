@@ -18,7 +18,7 @@ class Region:
     header: str
     items: list[str | Region] = field(default_factory=list)
     tail: list[str] = field(default_factory=list)
-    values: dict[str, tuple[str, str]] = field(default_factory=dict)
+    values: dict[str, tuple[str, str | None]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
 
 
@@ -28,6 +28,7 @@ class Writer:
     def __init__(self, reserved: set[str]) -> None:
         self.stack = [Region("")]
         self.floor = 0
+        self.barrier = 0
         self._used = set(reserved)
         self._depth: dict[str, int] = {}
 
@@ -41,13 +42,18 @@ class Writer:
 
     def close(self) -> None:
         """End the innermost block and attach it to the one around it."""
+        region = self.take()
+        self.stack[-1].items.append(region)
+
+    def take(self) -> Region:
+        """End the innermost block and return it."""
         region = self.stack.pop()
         for name in region.names:
             del self._depth[name]
         region.items.extend(region.tail)
         if not region.items:
             region.items.append("pass")
-        self.stack[-1].items.append(region)
+        return region
 
     def line(self, text: str) -> None:
         """Add a line to the innermost block."""
@@ -58,7 +64,7 @@ class Writer:
         root = self.stack[0]
         root.items.extend(root.tail)
         root.tail = []
-        return "\n".join(_lines(root, "    " * indent)) + "\n"
+        return block_text(root, indent)
 
     # --- names --------------------------------------------------------------------------
 
@@ -82,14 +88,18 @@ class Writer:
 
     # --- named values -------------------------------------------------------------------
 
-    def named(self, stem: str, expression: str, depth: int, owner: str = "") -> str:
+    def named(
+        self, stem: str, expression: str, depth: int, owner: str | None = None
+    ) -> str:
         """Return a variable that holds *expression*, defined at *depth* or below floor.
 
-        *owner* is the tensor whose contents the value depends on ("" for none).
+        *owner* is None for integers; else the tensor whose contents the value depends
+        on ("" for none), and the value does not enter a parallel loop from outside.
         """
-        for region in self.stack:
-            if expression in region.values:
-                return region.values[expression][0]
+        for level, region in enumerate(self.stack):
+            known = region.values.get(expression)
+            if known and (level >= self.barrier or known[1] is None):
+                return known[0]
         depth = max(depth, self.floor)
         variable = self.fresh(stem)
         region = self.stack[depth]
@@ -105,6 +115,11 @@ class Writer:
             stale = [key for key, (_, owner) in region.values.items() if owner == tensor]
             for key in stale:
                 del region.values[key]
+
+
+def block_text(region: Region, indent: int) -> str:
+    """Return the lines of *region* without its header."""
+    return "\n".join(_lines(region, "    " * indent)) + "\n"
 
 
 def _lines(region: Region, indent: str) -> list[str]:

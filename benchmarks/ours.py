@@ -9,6 +9,7 @@ import numpy as np
 
 from tdsl.backends.peak import measure_peak
 from tdsl.kernel import Kernel
+from tdsl.target import host
 from tdsl.tuner.scripts import load_script
 
 from .arrays import normal_arrays
@@ -33,9 +34,10 @@ def tdsl_workload(arguments: dict[str, Any]) -> Workload:
 
 
 def peak_workload(arguments: dict[str, Any]) -> Workload:
-    """Measure the peak anew in each round; the process has the right threads."""
+    """Measure the FMA peak anew in each round."""
 
     def measure() -> float:
-        return 1.0 / (measure_peak().gflops * 1e9)
+        peak = measure_peak(host(), threads=arguments["threads"], seconds=0.2)
+        return 1.0 / (peak.f32_gflops * 1e9)
 
     return Workload(measure, lambda: np.zeros(0), measure)

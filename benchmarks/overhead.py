@@ -23,7 +23,16 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from time import perf_counter
 
+import numpy as np
+
+from tdsl.analysis.validate import validate
+from tdsl.backends.source import emit_source
+from tdsl.schedules.library import default_schedule
+from tdsl.schedules.sketches import sketch
+from tdsl.target import host
+
 from .harness import REPOSITORY
+from .ours import load_kernel
 from .report import machine, note
 
 IMPORT = """
@@ -82,9 +91,74 @@ def first_result_cost(repeats: int) -> list[Cost]:
     ]
 
 
+KERNEL = "examples/01_matmul.py:matmul"
+CALLS = 2000  # a group of calls that is timed as one
+
+
+def call_cost(repeats: int) -> list[Cost]:
+    """Time calls of a small kernel, and of the Numba function in it, alternately."""
+    kernel = load_kernel(KERNEL)
+    a = b = np.ones((8, 8), np.float32)
+    c = kernel(a, b)
+    call = kernel.bind((a, b), {"out": c})
+    values = (*call.values, *call.dims.values())
+    bare = kernel.compile(
+        default_schedule(kernel.function, host(), kernel.numerics)
+    ).entry
+    bare(*values)
+    samples: dict[str, list[float]] = {"bare": [], "out": [], "new": []}
+    for _ in range(max(repeats, 15)):
+        samples["bare"].append(time_calls(lambda: bare(*values)))
+        samples["out"].append(time_calls(lambda: kernel(a, b, out=c)))
+        samples["new"].append(time_calls(lambda: kernel(a, b)))
+    base = median(samples["bare"])
+    return [
+        Cost("call of the bare Numba function", base * 1e6, "us", None),
+        Cost(
+            "call with out=, besides it", (median(samples["out"]) - base) * 1e6, "us", 2
+        ),
+        Cost("call, besides it", (median(samples["new"]) - base) * 1e6, "us", 2),
+    ]
+
+
+def time_calls(call: Callable[[], object]) -> float:
+    """Return the seconds a call."""
+    start = perf_counter()
+    for _ in range(CALLS):
+        call()
+    return (perf_counter() - start) / CALLS
+
+
+def candidate_cost(repeats: int) -> list[Cost]:
+    """Time schedule, proof and emission of the packed matrix product."""
+    kernel = load_kernel(KERNEL)
+    stages: dict[str, list[float]] = {"schedule": [], "proof": [], "emission": []}
+    for _ in range(repeats + 1):
+        family = sketch(kernel.function, host(), kernel.numerics)
+        start = perf_counter()
+        function = family.build(family.default()).function
+        scheduled = perf_counter()
+        verdict = validate(kernel.function, function, kernel.numerics).verdict
+        proved = perf_counter()
+        emit_source(function, numerics=kernel.numerics, runtime_sizes=True)
+        emitted = perf_counter()
+        assert verdict == "proved"
+        stages["schedule"].append(scheduled - start)
+        stages["proof"].append(proved - scheduled)
+        stages["emission"].append(emitted - proved)
+    medians = {name: median(times[1:]) * 1e3 for name, times in stages.items()}
+    limits = {"schedule": None, "proof": 50, "emission": None}
+    return [
+        *(Cost(f"candidate: {n}", ms, "ms", limits[n]) for n, ms in medians.items()),
+        Cost("candidate: all three", sum(medians.values()), "ms", 150),
+    ]
+
+
 COSTS: dict[str, Callable[[int], list[Cost]]] = {
     "import": import_cost,
     "first-result": first_result_cost,
+    "call": call_cost,
+    "candidate": candidate_cost,
 }
 
 

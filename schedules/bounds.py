@@ -80,17 +80,18 @@ def extent_over_dims(
 ) -> Affine | None:
     """Return how many steps fit in the smallest of *spans*, as a form over dims.
 
-    A constant is preferred. None where every bound keeps an axis of *loops*.
+    A constant is preferred. None where every bound keeps an axis of *loops*. The
+    result is never negative, also where the span is: a buffer can have that size.
     """
     symbolic: list[Affine] = []
     sizes: list[int] = []
     for span in spans:
         for limit in highest(span, loops):
-            count = (limit + (step - 1)) // step
-            if count.is_constant:
-                sizes.append(max(count.constant, 0))
-            elif count.names() <= dims.keys():
-                symbolic.append(count)
+            if limit.is_constant:
+                sizes.append(-(-max(limit.constant, 0) // step))
+            elif limit.names() <= dims.keys():
+                size = _raised(limit + (step - 1), dims)
+                symbolic += [] if size is None else [size // step]
     if sizes:
         return affine(min(sizes))
     return symbolic[0] if symbolic else None
@@ -150,6 +151,14 @@ def _least(form: Affine, dims: Mapping[str, Dim]) -> int | None:
             return None
         total += coefficient * limit
     return total
+
+
+def _raised(form: Affine, dims: Mapping[str, Dim]) -> Affine | None:
+    """Return *form*, plus a constant where that is needed to keep it from below 0."""
+    if is_nonnegative(form, {}, dims):
+        return form
+    least = _least(form, dims)
+    return None if least is None else form - least
 
 
 def _without_floor(rest: Affine, floor: FloorDiv, coefficient: int) -> Affine:

@@ -62,7 +62,7 @@ def _view(kernel: str, param: Param, value: object) -> Array:
             f"{tensor.name}.filled(value)"
         )
     if isinstance(value, np.ndarray):
-        return value.view(np.ndarray)
+        return value if type(value) is np.ndarray else value.view(np.ndarray)
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):

@@ -33,7 +33,7 @@ class Bound:
 
     values: Values
     dims: dict[str, int]
-    results: tuple[Array, ...]
+    results: tuple[Any, ...]
 
     @property
     def result(self) -> Any:
@@ -62,7 +62,9 @@ def bind(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
             values[param.tensor.name] = _allocate(function, param, dims)
     _check_overlap(function, values)
     ordered = tuple(values[param.tensor.name] for param in function.params)
-    results = tuple(values[p.tensor.name] for p in function.params if p.returned)
+    names = [param.tensor.name for param in function.params if param.returned]
+    # Storage that the caller passes is returned as it is, whatever its class.
+    results = tuple(given.values.get(name, values[name]) for name in names)
     return Bound(ordered, dims, results)
 
 
@@ -172,9 +174,7 @@ def infer_dims(
             param.tensor.shape, shapes[param.tensor.name], strict=True
         )
     ]
-    solver = _Solver(
-        function, shapes, dict(known), {n: f"{n}={known[n]}" for n in known}
-    )
+    solver = _Solver(function, shapes, dict(known), dict.fromkeys(known, "the call"))
     solver.solve(equations)
     solver.check_complete()
     for equation in equations:
@@ -274,11 +274,9 @@ class _Solver:
             fault = "at most 2**31 - 1"
         else:
             return
-        origin = self.origins[dim.name]
-        source = "" if origin == f"{dim.name}={size}" else f" (from {origin})"
         raise ArgumentError(
-            f"{self.function.name}: dim {dim.name} is {size}{source}, but must be "
-            f"{fault}"
+            f"{self.function.name}: dim {dim.name} is {size} "
+            f"(from {self.origins[dim.name]}), but must be {fault}"
         )
 
 

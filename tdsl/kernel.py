@@ -5,16 +5,17 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from .analysis.certificate import Certificate
 from .analysis.validate import validate
 from .binding import Bound, bind
-from .dispatch import Key, entry_key, make_dispatcher
-from .entries import entries, program_hash
+from .dispatch import Key, entry_key, make_dispatcher, stride_classes
+from .entries import EntryWarning, entries, program_hash
 from .errors import ArgumentError, ProofError, ScheduleError
-from .executable import Backend, Executable, ReferenceBackend
+from .executable import Backend, CpuBackend, Entry, Executable
 from .frontend.parser import parse
 from .ir.nodes import Function
 from .ir.numerics import NUMERICS, Numerics
@@ -49,7 +50,7 @@ class Kernel:
         self.name = self.__name__ = self.__qualname__ = function.name
         self.function = function
         self.numerics: Numerics = numerics
-        self._backend: Backend = backend or ReferenceBackend()
+        self._backend: Backend = backend or CpuBackend()
         self._schedule = schedule
         self._lock = threading.RLock()
         self.reload()
@@ -112,7 +113,7 @@ class Kernel:
         """Forget compiled code and read the tuned entries again at the next call."""
         self._tuned: dict[Sizes, str] | None = None
         self._executables: dict[str | None, Executable] = {}
-        self._entries: dict[Key, Callable[..., Any]] = {}
+        self._entries: dict[Key, Entry] = {}
         self._dispatch = make_dispatcher(
             self.function, self._entries, self._call_slowly, by_size=False
         )
@@ -125,24 +126,37 @@ class Kernel:
         entry(*bound.values, *bound.dims.values())
         return bound.result
 
-    def _entry(self, bound: Bound) -> Callable[..., Any]:
+    def _entry(self, bound: Bound) -> Entry:
         tuned = self._tuned_schedules()
         sizes = tuple(bound.dims.values()) if tuned else ()
         key = entry_key(self.function, bound.values, sizes)
         if key not in self._entries:
             chosen = tuned.get(tuple(sorted(bound.dims.items())))
-            self._entries[key] = self._executable(chosen).entry
+            layouts = stride_classes(self.function, bound.values)
+            self._entries[key] = self._executable(chosen).entry_for(layouts)
         return self._entries[key]
 
     def _executable(self, chosen: str | None) -> Executable:
         if chosen not in self._executables:
-            schedule = self._schedule
-            if chosen is not None:
-                schedule = Schedule.from_json(self.function, chosen)
-            if schedule is None:
-                schedule = self._backend.default_schedule(self.function, self.numerics)
-            self._executables[chosen] = self.compile(schedule)
+            self._executables[chosen] = self.compile(self._chosen_schedule(chosen))
         return self._executables[chosen]
+
+    def _chosen_schedule(self, chosen: str | None) -> Schedule:
+        if self._schedule is not None:
+            return self._schedule
+        if chosen is not None:
+            try:
+                schedule = Schedule.from_json(self.function, chosen)
+                self.prove(schedule)
+                return schedule
+            except ScheduleError as error:
+                warnings.warn(
+                    f"{self.name}: a tuned schedule is not used: {error}; "
+                    "tune the kernel again",
+                    EntryWarning,
+                    stacklevel=6,
+                )
+        return self._backend.default_schedule(self.function, self.numerics)
 
     def _tuned_schedules(self) -> dict[Sizes, str]:
         """Return the tuned schedules by sizes, read once."""
@@ -155,7 +169,7 @@ class Kernel:
         return self._tuned
 
     def _read_entries(self) -> dict[Sizes, str]:
-        wanted = (self._backend.threads, self.numerics, self._backend.target)
+        wanted = (self._backend.threads, self.numerics, self._backend.machine)
         found = (
             (entry.situation, entry.schedule)
             for entry in entries(program_hash(self.function))

@@ -58,8 +58,8 @@ AVX2 = Target(
     "haswell",
     tuple(
         (
-        "+64bit +avx +avx2 +bmi +bmi2 +cmov +cx8 +cx16 +f16c +fma +fxsr +lzcnt +mmx "
-        "+movbe +popcnt +sahf +sse +sse2 +sse3 +sse4.1 +sse4.2 +ssse3 +xsave"
+            "+64bit +avx +avx2 +bmi +bmi2 +cmov +cx8 +cx16 +f16c +fma +fxsr +lzcnt +mmx "
+            "+movbe +popcnt +sahf +sse +sse2 +sse3 +sse4.1 +sse4.2 +ssse3 +xsave"
         ).split()
     ),
     vector_bits=256,

@@ -1,4 +1,4 @@
-"""Read a function from the text that `print_function` writes: the inverse, for tests."""
+"""Read a function from the text that `print_function` writes, for tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import re
 
 from tdsl.ir.affine import Affine, affine
-from tdsl.ir.dtypes import DTYPES, DType, boolean, f32
+from tdsl.ir.dtypes import DTYPES, DType, boolean, f32, i64
 from tdsl.ir.nodes import (
     Alloc,
     Binary,
@@ -155,10 +155,13 @@ class _Reader:
             assert isinstance(target, ast.Name)
             memory = Memory.REGISTER if "in registers" in line else Memory.ARRAY
             return Alloc(self.tensor(target.id, value), memory)
-        if isinstance(value, ast.Call) and ast.unparse(value.func) in ("max", "min"):
-            if ast.unparse(value.args[0]) == ast.unparse(target):
-                op = ReduceOp(ast.unparse(value.func))
-                return self.reduce(node, op, target, value.args[1])
+        if (
+            isinstance(value, ast.Call)
+            and ast.unparse(value.func) in ("max", "min")
+            and ast.unparse(value.args[0]) == ast.unparse(target)
+        ):
+            op = ReduceOp(ast.unparse(value.func))
+            return self.reduce(node, op, target, value.args[1])
         load = self.element(target)
         expr = self.expr(value)
         return Store(load.tensor, load.index, expr, self.instance(node))
@@ -189,7 +192,7 @@ class _Reader:
         match node:
             case ast.Constant(value=value):
                 assert isinstance(value, int | float)
-                return Const(float(value), f32)
+                return Const(value, i64 if isinstance(value, int) else f32)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 inner = self.expr(operand)
                 if isinstance(inner, Const):

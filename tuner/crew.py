@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..errors import TuningError
 from .candidates import Failure
 from .process import COMMAND, Worker, WorkerLost, pinned_environment
 
@@ -37,6 +38,7 @@ class Hand:
     loaded: set[str] = field(default_factory=set)
     ready: bool = False
     base_memory: int = 0
+    memory: int = 0
 
     def send_load(self, name: str, program: Path) -> None:
         """Ask for a program to be compiled, starting the worker if need be."""
@@ -65,20 +67,37 @@ class Hand:
     def ask(
         self, message: Mapping[str, Any], limits: Mapping[str, float]
     ) -> dict[str, Any]:
-        """Ask for anything else; a worker that has grown too much is ended after."""
+        """Ask for anything else; a lost worker is forgotten."""
         try:
             reply = self.worker.ask(message, limits)
         except WorkerLost:
             self.forget()
             raise
-        if reply["resident"] - self.base_memory > MEMORY_GROWTH:
-            self.forget()
+        self.memory = reply["resident"]
         return reply
 
+    @property
+    def has_grown(self) -> bool:
+        """Whether the worker holds so much memory that it should be replaced."""
+        return self.ready and self.memory - self.base_memory > MEMORY_GROWTH
+
     def make_ready(self) -> None:
-        """Start the worker where it does not run, and give it the problem."""
+        """Start the worker where it does not run, and give it the problem.
+
+        Raise TuningError where that fails twice: then no candidate is to blame.
+        """
         if self.ready and self.worker.alive:
             return
+        try:
+            self._prepare()
+        except WorkerLost:
+            self.forget()
+            try:
+                self._prepare()
+            except WorkerLost as lost:
+                raise TuningError(f"no worker process can start: {lost}") from lost
+
+    def _prepare(self) -> None:
         if not self.worker.alive:
             self.loaded.clear()
             self.worker.start()
@@ -86,7 +105,7 @@ class Hand:
         reply = self.worker.ask(message, {"prepare": FIRST_RUN_LIMIT})
         if "cause" in reply:
             raise WorkerLost(reply["cause"], reply["detail"])
-        self.base_memory = reply["resident"]
+        self.base_memory = self.memory = reply["resident"]
         self.ready = True
 
     def forget(self) -> None:
@@ -137,6 +156,9 @@ class Crew:
 
     def load(self, programs: Mapping[str, Path], limit: float) -> Loaded:
         """Load *programs* into the timing worker, compiling two at a time."""
+        for hand in (self._timer, self._helper):
+            if hand.has_grown:
+                hand.forget()
         results: Loaded = {}
         todo = [
             (name, path)
@@ -166,13 +188,16 @@ class Crew:
         return results
 
     @contextmanager
-    def fresh(self) -> Iterator[Hand]:
-        """Lend a worker that has measured nothing before."""
-        hand = self._hand()
+    def fresh(self, count: int) -> Iterator[list[Hand]]:
+        """Lend workers that have measured nothing before; they start at once."""
+        hands = [self._hand() for _ in range(count)]
         try:
-            yield hand
+            for hand in hands:
+                hand.worker.start()
+            yield hands
         finally:
-            hand.forget()
+            for hand in hands:
+                hand.forget()
 
     def _hand(self) -> Hand:
         environment = pinned_environment(self.threads) | {INSIDE: "1"}

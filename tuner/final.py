@@ -18,6 +18,8 @@ from .statistics import Interval, judge, median, median_interval, ratios
 
 FINALISTS = 3
 """How many candidates besides the default are timed again."""
+NOISE_CAP = 0.01
+"""The largest difference that many rounds in fresh processes still call a tie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ def recheck(
     everyone = [] if default is None else [default]
     everyone += [c for c in finalists if not same(c, default)]
     timings = bench.time_finalists(everyone)
+    noise = min(noise, NOISE_CAP)
     ran = [
         (candidate, timing)
         for candidate, timing in zip(everyone, timings, strict=True)

@@ -11,20 +11,14 @@ from os import environ
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Protocol
 
 from ..analysis.cost import cost
 from ..entries import (
     Entry,
-    Situation,
-    fingerprint,
     forget,
-    program_hash,
-    situation,
     store,
 )
-from ..errors import ArgumentError, CacheError, TuningError
-from ..ir.nodes import Function, Role
+from ..errors import CacheError, TuningError
 from ..ir.numerics import Numerics
 from ..paths import default_ledger
 from ..schedules.sketches import Sketch, sketch
@@ -33,10 +27,12 @@ from .candidates import Candidate, Failure, Refused, describe
 from .contenders import ContenderSource
 from .crew import INSIDE
 from .final import FinalTiming, Verdict, choose_finalists, recheck, same
-from .fingerprint import space_version, tool_versions
+from .fingerprint import space_version
+from .journal import Journal
 from .ledger import Ledger
 from .process import Interrupted
-from .records import Key, Record
+from .records import Record
+from .requests import Request, Tunable, check_dims
 from .results import Contender, Outcome, Peak, TuningResult, group_failures
 from .search import Found, Search, View
 from .space import SearchSpace
@@ -47,64 +43,6 @@ from .workshop import CpuWorkshop, Job
 FINAL_SHARE = 0.15
 """The part of the budget kept for the final re-check, up to FINAL_SECONDS."""
 FINAL_SECONDS = 8.0
-
-
-class Tunable(Protocol):
-    """What `tune` needs of a kernel."""
-
-    @property
-    def name(self) -> str:
-        """The kernel's name."""
-
-    @property
-    def function(self) -> Function:
-        """The parsed program."""
-
-    @property
-    def numerics(self) -> Numerics:
-        """The numerics class, unless the job names another."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A job with every choice made."""
-
-    name: str
-    function: Function
-    dims: dict[str, int]
-    threads: int
-    numerics: Numerics
-    target: Target
-    budget: float
-    seed: int
-    ledger: Path
-    contender: ContenderSource | None
-
-    @property
-    def situation(self) -> Situation:
-        """What the winner's entry is filed under."""
-        return situation(
-            program_hash(self.function),
-            self.dims,
-            self.threads,
-            self.numerics,
-            fingerprint(self.target),
-        )
-
-    @property
-    def key(self) -> Key:
-        """What the ledger files this job's candidates under."""
-        where = self.situation
-        return Key(
-            where.program,
-            self.name,
-            self.dims,
-            {p.tensor.name: p.tensor.dtype.name for p in self.function.params},
-            self.threads,
-            self.numerics,
-            where.target,
-            tool_versions(),
-        )
 
 
 def tune(
@@ -146,38 +84,6 @@ def tune(
         return _Job(request, book, stop, listen).run()
 
 
-def check_dims(
-    kernel: str, function: Function, dims: Mapping[str, int]
-) -> dict[str, int]:
-    """Return *dims* in the function's order; raise ArgumentError where they do not fit.
-
-    Every dim needs a size that keeps its assumptions.
-    """
-    known = [dim.name for dim in function.dims]
-    listed = ", ".join(known) or "none"
-    for name in dims:
-        if name not in known:
-            raise ArgumentError(f"{kernel} has no dim {name!r}; its dims are {listed}")
-    missing = [name for name in known if name not in dims]
-    if missing:
-        example = " ".join(f"{name}=512" for name in missing)
-        raise ArgumentError(
-            f"{kernel} needs a size for {', '.join(missing)}; add {example}"
-        )
-    for dim in function.dims:
-        size = dims[dim.name]
-        given = f"{dim.name}={size}"
-        if size < dim.min:
-            raise ArgumentError(f"{given}: {kernel} assumes at least {dim.min}")
-        if dim.max is not None and size > dim.max:
-            raise ArgumentError(f"{given}: {kernel} assumes at most {dim.max}")
-        if size % dim.multiple:
-            raise ArgumentError(
-                f"{given}: {kernel} assumes a multiple of {dim.multiple}"
-            )
-    return {name: dims[name] for name in known}
-
-
 @dataclass(slots=True)
 class _Job:
     request: Request
@@ -196,9 +102,8 @@ class _Job:
             search = Search(
                 space,
                 workshop,
-                self.ledger,
+                Journal(self.ledger, space.version, request.seed),
                 max(0.1, request.budget - reserve - spent),
-                request.seed,
                 monotonic,
                 self.stop,
                 self.listen,
@@ -287,7 +192,7 @@ class _Job:
             return None, None
         try:
             return self._contender(workshop, verdict), workshop.peak(
-                verdict.winner, _dtype(self.request.function)
+                verdict.winner, self.request.dtype
             )
         except Interrupted:
             return None, None
@@ -338,7 +243,7 @@ class _Job:
         return TuningResult(
             kernel=request.name,
             dims=request.dims,
-            dtype=_dtype(request.function),
+            dtype=request.dtype,
             threads=request.threads,
             numerics=request.numerics,
             target=request.target.name,
@@ -403,9 +308,3 @@ def _outcome(found: Found, verdict: Verdict | None) -> Outcome:
     if verdict is None:
         return "nothing"
     return "default" if same(verdict.winner, found.default) else "improved"
-
-
-def _dtype(function: Function) -> str:
-    """Return the dtype of what the function computes."""
-    written = [p.tensor.dtype.name for p in function.params if p.role is not Role.INPUT]
-    return written[0] if written else ""

@@ -12,22 +12,14 @@ answered from the ledger.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from typing import Literal
 
-from .candidates import (
-    Candidate,
-    Failure,
-    Measurement,
-    Refused,
-    Workshop,
-    describe,
-)
-from .ledger import Ledger
+from .candidates import Candidate, Failure, Measurement, Refused, Workshop
+from .journal import Journal
 from .process import Interrupted
 from .proposals import Proposal, Proposer
-from .records import Config, Record, digest
+from .records import Config, Record
 from .space import ConfigKey, SearchSpace, Subspace, config_key
 from .statistics import FLOOR, judge, median, median_interval, noise_floor, ratios
 
@@ -38,8 +30,12 @@ STRUCTURE_SHARE = 0.5
 """The part of the remaining time that a round of structure search may use."""
 LEADERS = 3
 """How many structures have their sizes searched in a round."""
+PROPOSALS = 16
+"""Proposals for a batch: refused ones make room for others, but not for ever."""
 PATIENCE: dict[Phase, int] = {"structure": 24, "size": 24, "anything": 24}
 """Candidates without a new incumbent after which a phase ends."""
+NOISE_CAP = 0.03
+"""The largest noise assumed: beyond it the interval of each comparison decides."""
 GRACE = 0.15
 """The part of the budget by which the candidate in flight may overrun it."""
 COMPILE_LIMIT = 60.0
@@ -73,6 +69,10 @@ class Found:
     resumed: int
 
 
+Batch = dict[str, tuple[Candidate, list[Proposal]]]
+"""Candidates by identity, each with the proposals that led to it."""
+
+
 class OutOfTime(Exception):
     """The budget is spent."""
 
@@ -83,9 +83,8 @@ class Search:
 
     space: SearchSpace
     workshop: Workshop
-    ledger: Ledger
+    journal: Journal
     budget: float
-    seed: int
     clock: Callable[[], float]
     should_stop: Callable[[], bool] = lambda: False
     listen: Callable[[View], None] = lambda view: None
@@ -93,10 +92,7 @@ class Search:
     best: Candidate | None = field(default=None, init=False)
     best_ratio: float = field(default=1.0, init=False)
     noise: float = field(default=FLOOR, init=False)
-    _answers: dict[ConfigKey, float | None] = field(default_factory=dict, init=False)
-    _trials: dict[str, Record] = field(default_factory=dict, init=False)
     _start: float = field(default=0.0, init=False)
-    _resumed: int = field(default=0, init=False)
     _best_seconds: float | None = field(default=None, init=False)
     _compile_times: list[float] = field(default_factory=list, init=False)
     _phase: str = field(default="default", init=False)
@@ -104,7 +100,7 @@ class Search:
     def run(self) -> Found:
         """Search until the budget is spent, the space exhausted, or told to stop."""
         self._start = self.clock()
-        self._replay()
+        resumed = self.journal.replay()
         stop: Stop = "exhausted"
         try:
             self._measure_default()
@@ -121,17 +117,11 @@ class Search:
             self.best,
             self.best_ratio,
             self.noise,
-            len(self._trials),
-            self._resumed,
+            len(self.journal.trials),
+            resumed,
         )
 
     # --- before the search -----------------------------------------------------
-
-    def _replay(self) -> None:
-        """Take over what earlier jobs with the same key tried."""
-        for record in self.ledger.trials().values():
-            self._remember(record)
-        self._resumed = len(self._trials)
 
     def _measure_default(self) -> None:
         """Measure the default against itself: its time, and the noise of equals."""
@@ -139,9 +129,9 @@ class Search:
         try:
             candidate = self.workshop.build(config)
         except Refused as refused:
-            self._record_refusal(config, refused)
+            self.journal.refuse(config, refused)
             return
-        known = self._trials.get(candidate.identity)
+        known = self.journal.trials.get(candidate.identity)
         if known is not None and known.status != "measured":
             return
         seconds = self._compile([candidate])[0]
@@ -152,16 +142,17 @@ class Search:
             result = self.workshop.measure(candidate, candidate, FLOOR)
         if isinstance(result, Failure):
             if known is None:
-                self._record_failure(candidate, result, seconds)
+                self.journal.fail(candidate, result, seconds)
             return
         self._become_baseline(candidate, result)
         if known is None:
-            self._record_measurement(candidate, result, 1.0, seconds)
+            self.journal.measure(candidate, candidate, result, 1.0, seconds)
         self._show()
 
     def _become_baseline(self, candidate: Candidate, result: Measurement) -> None:
         """Make *candidate* what ratios refer to, and the incumbent."""
-        self.noise = noise_floor(ratios(result.rival_samples, result.samples))
+        noise = noise_floor(ratios(result.rival_samples, result.samples))
+        self.noise = min(noise, NOISE_CAP)
         self.baseline = self.best = candidate
         self.best_ratio = 1.0
         self._best_seconds = median(result.samples)
@@ -170,7 +161,7 @@ class Search:
         """Bring the best candidate of earlier jobs back as the incumbent."""
         if self.baseline is None:
             return
-        for record in ranked(self._trials.values()):
+        for record in ranked(self.journal.trials.values()):
             assert record.ratio is not None
             if record.ratio >= 1.0 - self.noise:
                 return
@@ -201,7 +192,7 @@ class Search:
 
         Once both are known around the best point, try what is left, anywhere.
         """
-        before = len(self._answers)
+        before = len(self.journal.answers)
         base = self.best.config if self.best else self.space.default()
         until = self._elapsed() + STRUCTURE_SHARE * self._remaining()
         self._search(self.space.structures(base), "structure", until)
@@ -209,16 +200,16 @@ class Search:
         for position, config in enumerate(leaders):
             share = self._remaining() / (len(leaders) - position + 1)
             self._search(self.space.sizes(config), "size", self._elapsed() + share)
-        if len(self._answers) == before:
+        if len(self.journal.answers) == before:
             everything = self.space.everything(base)
             self._search(everything, "anything", self._elapsed() + self._remaining())
-        return len(self._answers) > before
+        return len(self.journal.answers) > before
 
     def _leaders(self) -> list[Config]:
         """Return the best point of each of the best structures."""
         found: dict[ConfigKey, Config] = {}
         best = [self.best.config] if self.best else []
-        others = [record.config for record in ranked(self._trials.values())]
+        others = [record.config for record in ranked(self.journal.trials.values())]
         for config in [*best, *others]:
             found.setdefault(self.space.structure_of(config), config)
             if len(found) == LEADERS:
@@ -228,58 +219,61 @@ class Search:
     def _search(self, space: Subspace, phase: Phase, until: float) -> None:
         """Try points of *space* until it is exhausted, stale, or *until* has come."""
         self._phase = phase
-        proposer = Proposer(space, self.seed + len(self._answers))
+        proposer = Proposer(space, self.journal.seed + len(self.journal.answers))
         for config in self._known_points(space):
-            proposer.replay(config, self._answers[config_key(config)])
+            proposer.replay(config, self.journal.answers[config_key(config)])
         stale = 0
         while self._elapsed() < until and stale < PATIENCE[phase]:
-            proposals = list(self._propose(proposer))
-            if not proposals:
+            incumbent, known = self.best, len(self.journal.answers)
+            batch = self._gather(proposer)
+            self._measure_batch(proposer, batch)
+            if len(self.journal.answers) == known:
                 return
-            incumbent = self.best
-            self._try(proposer, proposals)
-            stale = stale + len(proposals) if self.best is incumbent else 0
+            stale = stale + len(batch) if self.best is incumbent else 0
 
     def _known_points(self, space: Subspace) -> Iterator[Config]:
         """Yield the points of *space* with an answer, oldest first."""
         names = {param.name for param in space.params}
         fixed = {k: v for k, v in space.base.items() if k not in names}
-        for key in self._answers:
+        for key in self.journal.answers:
             config = dict(key)
             if all(config.get(name) == value for name, value in fixed.items()):
                 yield config
 
-    def _propose(self, proposer: Proposer) -> Iterator[Proposal]:
-        for _ in range(self.workshop.parallel):
-            proposal = proposer.propose(self._answers)
-            if proposal is None:
-                return
-            yield proposal
-
     # --- one batch of candidates -----------------------------------------------
 
-    def _try(self, proposer: Proposer, proposals: list[Proposal]) -> None:
-        """Build, compile and measure *proposals*; tell the proposer the answers."""
-        built: dict[str, tuple[Candidate, list[Proposal]]] = {}
-        for proposal in proposals:
+    def _gather(self, proposer: Proposer) -> Batch:
+        """Return new candidates, as many as are compiled at once.
+
+        Refusals and programs already known are answered on the way.
+        """
+        batch: Batch = {}
+        for _ in range(PROPOSALS):
             self._check_time()
+            proposal = proposer.propose(self.journal.answers)
+            if proposal is None:
+                break
             candidate = self._build(proposal.config)
             if candidate is None:
                 proposer.tell(proposal, None)
-            elif candidate.identity in self._trials:
-                known = self._trials[candidate.identity]
-                self._answers[config_key(proposal.config)] = known.ratio
+            elif candidate.identity in self.journal.trials:
+                known = self.journal.trials[candidate.identity]
+                self.journal.answer(proposal.config, known.ratio)
                 proposer.tell(proposal, known.ratio)
             else:
-                _, twins = built.setdefault(candidate.identity, (candidate, []))
+                _, twins = batch.setdefault(candidate.identity, (candidate, []))
                 twins.append(proposal)
-        candidates = [candidate for candidate, _ in built.values()]
-        compiled = self._compile(candidates) if candidates else []
-        pairs = zip(built.values(), compiled, strict=True)
-        for (candidate, twins), seconds in pairs:
+            if len(batch) == self.workshop.parallel:
+                break
+        return batch
+
+    def _measure_batch(self, proposer: Proposer, batch: Batch) -> None:
+        """Compile and measure a batch; tell the proposer the answers."""
+        compiled = self._compile([c for c, _ in batch.values()]) if batch else []
+        for (candidate, twins), seconds in zip(batch.values(), compiled, strict=True):
             ratio = self._measure(candidate, seconds)
             for proposal in twins:
-                self._answers[config_key(proposal.config)] = ratio
+                self.journal.answer(proposal.config, ratio)
                 proposer.tell(proposal, ratio)
             self._show()
 
@@ -287,7 +281,7 @@ class Search:
         try:
             return self.workshop.build(config)
         except Refused as refused:
-            self._record_refusal(config, refused)
+            self.journal.refuse(config, refused)
             return None
 
     def _compile(self, candidates: list[Candidate]) -> list[float | Failure]:
@@ -300,19 +294,19 @@ class Search:
         """Measure one compiled candidate, record it, return its ratio."""
         if isinstance(seconds, Failure):
             self._check_time()  # a limit cut short by the budget is nobody's failure
-            self._record_failure(candidate, seconds, 0.0)
+            self.journal.fail(candidate, seconds, 0.0)
             return None
         self._check_time()
         rival = self.best or candidate
         result = self.workshop.measure(candidate, rival, self.noise)
         if isinstance(result, Failure):
-            self._record_failure(candidate, result, seconds)
+            self.journal.fail(candidate, result, seconds)
             return None
         if self.best is None:
             self._become_baseline(candidate, result)
         found = median_interval(ratios(result.rival_samples, result.samples))
         ratio = found.median * self.best_ratio
-        self._record_measurement(candidate, result, ratio, seconds)
+        self.journal.measure(candidate, rival, result, ratio, seconds)
         if judge(found, self.noise) == "faster":
             self._take(candidate, ratio, median(result.samples))
         return ratio
@@ -321,62 +315,6 @@ class Search:
         self.best = candidate
         self.best_ratio = ratio
         self._best_seconds = seconds
-
-    # --- records ---------------------------------------------------------------
-
-    def _record_refusal(self, config: Config, refused: Refused) -> None:
-        self._record(
-            Record(
-                "",
-                "trial",
-                digest([self.space.version, config]),
-                "refused",
-                config,
-                proof=refused.proof,
-                cause=refused.cause,
-                detail=refused.detail,
-            )
-        )
-
-    def _record_failure(
-        self, candidate: Candidate, failure: Failure, seconds: float
-    ) -> None:
-        record = replace(
-            describe(candidate, "failed"),
-            cause=failure.cause,
-            detail=failure.detail,
-            compile_seconds=seconds,
-        )
-        self._record(record)
-
-    def _record_measurement(
-        self, candidate: Candidate, result: Measurement, ratio: float, seconds: float
-    ) -> None:
-        record = replace(
-            describe(candidate, "measured"),
-            max_error_over_bound=result.max_error_over_bound,
-            ratio=ratio,
-            seconds=median(result.samples),
-            samples=result.samples,
-            rival="" if self.best is None else self.best.identity,
-            rival_samples=result.rival_samples,
-            compile_seconds=seconds,
-            detail=result.stopped,
-        )
-        self._record(record)
-
-    def _record(self, record: Record) -> None:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        key = self.ledger.key.digest()
-        record = replace(record, key=key, time=now, seed=self.seed)
-        record = replace(record, space=self.space.version)
-        self.ledger.append(record)
-        self._remember(record)
-
-    def _remember(self, record: Record) -> None:
-        self._trials[record.candidate] = record
-        if record.space == self.space.version:
-            self._answers[config_key(record.config)] = record.ratio
 
     # --- time ------------------------------------------------------------------
 
@@ -404,7 +342,7 @@ class Search:
             raise OutOfTime
 
     def _show(self) -> None:
-        records = self._trials.values()
+        records = self.journal.trials.values()
         self.listen(
             View(
                 self._elapsed(),

@@ -186,17 +186,14 @@ class CpuWorkshop:
         """Time *candidates* with constant sizes in fresh processes, interleaved."""
         files = [self._program_file(c, final=True) for c in candidates]
         names = [path.stem for path in files]
-        compiled = self.crew.load(dict(zip(names, files, strict=True)), COMPILE_LIMIT)
-        failures = {n: r for n, r in compiled.items() if isinstance(r, Failure)}
         samples: dict[str, list[float]] = {name: [] for name in names}
         errors: dict[str, float] = {}
-        for _ in range(FINAL_PROCESSES):
-            with self.crew.fresh() as hand:
-                alive = {
-                    name: path
-                    for name, path in zip(names, files, strict=True)
-                    if name not in failures
-                }
+        with self.crew.fresh(FINAL_PROCESSES) as hands:
+            programs = dict(zip(names, files, strict=True))
+            compiled = self.crew.load(programs, COMPILE_LIMIT)
+            failures = {n: r for n, r in compiled.items() if isinstance(r, Failure)}
+            for hand in hands:
+                alive = {n: f for n, f in programs.items() if n not in failures}
                 self._time_once(hand, alive, samples, errors, failures)
         return [
             failures.get(name) or FinalTiming(tuple(samples[name]), errors[name])

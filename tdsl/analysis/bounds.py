@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from .certificate import Check, Concrete
-from .model import Model, Occurrence, box
-from .sets import Set, sample
+from ..ir.affine import Affine
+from ..ir.nodes import Function
+from .certificate import Check
+from .model import Model, Occurrence, box, build_model, dim_constraints
+from .sets import Set, System, sample
+from .witness import Concrete
 
 
 def check_bounds(model: Model, name: str = "in bounds") -> Check:
@@ -20,6 +23,25 @@ def check_bounds(model: Model, name: str = "in bounds") -> Check:
             if not access.relation.range().is_subset(inside):
                 return _refute(model, name, occurrence, number, inside)
     return Check(name, "proved")
+
+
+def is_nonnegative(function: Function, form: Affine, axis: str | None = None) -> bool:
+    """Whether *form* is >= 0 wherever the body of *axis* runs, for all allowed sizes.
+
+    Without *axis*, *form* is over the dims only.
+    """
+    model = build_model(function)
+    place = model.places[axis] if axis else None
+    system = System(model.params, place.axes if place else ())
+    system.nonnegative(*(place.constraints if place else ()))
+    system.nonnegative(*dim_constraints(function.dims))
+    system.nonnegative(-model.in_counters(form) - 1)
+    return bool(system.to_set("").is_empty())
+
+
+def is_divisible(function: Function, extent: Affine, factor: int) -> bool:
+    """Whether *factor* divides *extent*, a form over the dims, for all sizes."""
+    return is_nonnegative(function, -(extent % factor))
 
 
 def _refute(

@@ -10,17 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ir.affine import Affine
-from ..ir.nodes import Block, Reduce
-from ..ir.printer import print_block
-from .certificate import Check, Concrete, element_text
+from ..ir.nodes import Reduce
+from .certificate import Check
 from .flow import last_writers
 from .instances import instance_map
 from .matching import Iteration, Matcher, MismatchError
-from .model import AFTER_ALL, Access, Model, Occurrence, Reader, entry_values
-from .original import Original, all_reads
+from .model import Model, Occurrence, all_reads, entry_values
+from .original import Original
 from .sets import (
     Map,
-    Set,
     System,
     UnionMap,
     UnsupportedError,
@@ -34,6 +32,7 @@ from .sets import (
     sample_pair,
     union,
 )
+from .witness import Concrete, element_text, refute_unwritten, statement_text
 
 NAME = "same dataflow"
 _DOUBLINGS = 3
@@ -78,7 +77,7 @@ def trace_dataflow(
         try:
             paired = [*_paired_reads(original, model, occurrence, maps)]
         except MismatchError as error:
-            return Check(NAME, "refuted", f"{_text(occurrence)} {error}")
+            return Check(NAME, "refuted", f"{statement_text(occurrence)} {error}")
         expected += pieces(union(paired, model.params).apply_range(original.flow))
     try:
         flow, copies = _direct_flow(model, maps)
@@ -87,7 +86,7 @@ def trace_dataflow(
     flow = see_through(flow, copies)
     wanted = union(expected, model.params)
     actual = to_original(flow, maps, model.params)
-    if not original.copies.is_empty():
+    if not original.copies.is_empty() and not wanted.is_subset(actual):
         wanted = see_through(wanted, original.copies)
         actual = see_through(actual, original.copies)
     return Dataflow(model, maps, flow, copies, actual, wanted)
@@ -137,9 +136,9 @@ def _paired_reads(
     axes = dict(zip(statement.axes, instance.coordinates, strict=True))
     matcher = Matcher(original.producer)
     matcher.match(occurrence.statement.value, statement.statement.value, where, axes)
-    for form, wanted in matcher.equal_forms:
-        if not _always_equal(model, occurrence, form, wanted):
-            raise MismatchError(f"has the number {form} where the kernel has {wanted}")
+    for form, other in matcher.equal_forms:
+        if not _always_equal(model, occurrence, form, other):
+            raise MismatchError(f"has the number {form} where the kernel has {other}")
     reads = [
         (f"r{p.load}", p.original, f"{p.original.label} r{p.read}")
         for p in matcher.pairings
@@ -181,7 +180,9 @@ def _direct_flow(model: Model, maps: dict[str, Map]) -> tuple[UnionMap, UnionMap
         if not sources.unwritten.is_empty():
             entry = entry_values(model, reader, sources.unwritten)
             if entry is None:
-                raise _UnwrittenError(refute_unwritten(model, reader, sources.unwritten, NAME))
+                raise _UnwrittenError(
+                    refute_unwritten(model, reader, sources.unwritten, NAME)
+                )
             found.append(entry)
         if label in staging:
             copies += found
@@ -190,66 +191,37 @@ def _direct_flow(model: Model, maps: dict[str, Map]) -> tuple[UnionMap, UnionMap
     return union(flow, model.params), union(copies, model.params)
 
 
-def refute_unwritten(model: Model, reader: Reader, domain: Set, name: str) -> Check:
-    """Return the refutation that *reader* reads elements that nothing has written."""
-    params, counters = sample(domain)
-    where, element = _reader_text(model, params, reader.name, reader.access, counters)
-    if reader.sequence == AFTER_ALL:
-        reason = f"{element} is never written"
-    else:
-        reason = f"{element} is read before anything writes it"
-    witness = Concrete(model, params).witness((where,), element)
-    return Check(name, "refuted", reason, witness)
-
-
 def refute_dataflow(
     original: Original, flow: Dataflow, expected: UnionMap, actual: UnionMap
 ) -> Check:
     """Return the refutation that a read which must see *expected* sees *actual*."""
     relation = pieces(expected.subtract(actual))[0]
     params, counters, wanted = sample_pair(relation)
-    should = _source_text(original, params, range_name(relation), wanted)
-    seen = "an element that nothing has written"
-    point = fixed(relation.domain(), params, counters)
-    for other in pieces(actual.intersect_domain(point)):
-        seen = _source_text(original, params, range_name(other), sample(other.range())[1])
+    should = source_text(original, params, range_name(relation), wanted)
+    concrete = Concrete(flow.model, params)
     reader = dict(all_reads(flow.model))[domain_name(relation)]
-    where, element = _reader_text(
-        flow.model, params, reader.name, reader.access, counters
-    )
-    witness = Concrete(flow.model, params).witness(
-        (where, f"must see {should}", f"sees {seen}"), element
-    )
+    where, element = concrete.reading(reader, counters)
+    seen = f"{element} as it was at entry"
+    point = fixed(relation.domain(), params, counters)
+    for source in pieces(flow.flow.intersect_domain(point)):
+        occurrence = flow.model.named(range_name(source))
+        if occurrence is not None:
+            seen = concrete.iteration(occurrence, sample(source.range())[1])
+    lines = (where, f"must see {should}", f"sees {seen}")
+    witness = concrete.witness(lines, element)
     return Check(NAME, "refuted", f"a read of {element} sees another value", witness)
 
 
-def _source_text(
+def source_text(
     original: Original, params: dict[str, int], source: str, values: list[int]
 ) -> str:
-    tensor = source.rpartition("in ")[2]
-    if source not in original.statements:
+    """Return the original iteration, entry value or segment that is meant."""
+    if "+" in source:
+        operation, _, root = source.partition("+")
+        start = source_text(original, params, root, values)
+        return f"all {operation}-updates after {start}"
+    occurrence = original.statements.get(source)
+    if occurrence is None:
+        tensor = source.removeprefix("in ")
         return f"{element_text(tensor, values)} as it was at entry"
-    concrete = Concrete(original.model, params)
-    return concrete.iteration(original.statements[source], values)
-
-
-def _reader_text(
-    model: Model,
-    params: dict[str, int],
-    owner: str,
-    access: Access,
-    counters: list[int],
-) -> tuple[str, str]:
-    """Return the reading iteration and the element that it reads."""
-    concrete = Concrete(model, params)
-    for occurrence in model.occurrences:
-        if occurrence.name == owner:
-            element = concrete.element(access, occurrence, counters)
-            return concrete.iteration(occurrence, counters), element
-    element = element_text(access.tensor, counters)
-    return f"the caller reads {element} afterwards", element
-
-
-def _text(occurrence: Occurrence) -> str:
-    statement = occurrence.statement
-    return print_block(Block((statement,))).strip().partition("  #")[0]
+    return Concrete(original.model, params).iteration(occurrence, values)

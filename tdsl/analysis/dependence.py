@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from ..ir.affine import Affine
 from ..ir.nodes import Block, For, Function, If, LoopKind, Reduce
-from .certificate import Check, Concrete, Witness
+from .certificate import Check, Witness
 from .model import Access, Model, Occurrence, build_model
 from .sets import Map, earlier_image, later_image, same_prefix, sample_pair
+from .witness import Concrete
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ..ir.nodes import Instance, Reduce
-from .certificate import Check, Concrete
+from .certificate import Check
 from .matching import Iteration
 from .model import Model, Occurrence
 from .original import Original, coordinate_counters
-from .sets import Map, System, not_identity, sample, sample_pair
+from .sets import Map, System, not_identity, range_name, sample, sample_pair
+from .witness import Concrete
 
 NAME = "exactly once"
 
@@ -71,30 +72,25 @@ def _unlike(
 def check_once(original: Original, model: Model, maps: dict[str, Map]) -> Check:
     """Prove that each statement with an effect runs once for each of its iterations.
 
-    A plain store to a local tensor may be recomputed: its value is what matters.
+    What only fills a local tensor may be recomputed: its values are what matters.
     """
-    by_label: dict[str, list[Occurrence]] = {label: [] for label in original.statements}
-    for occurrence in model.occurrences:
-        if occurrence.statement.instance is not None:
-            by_label[occurrence.statement.instance.label].append(occurrence)
-    for label, occurrences in by_label.items():
-        statement = original.statements[label]
-        local = original.model.storage[statement.statement.tensor].role is None
-        if local and not isinstance(statement.statement, Reduce):
-            continue
-        check = _check_label(original, model, label, occurrences, maps)
-        if check is not None:
-            return check
+    for label, statement in original.statements.items():
+        if original.model.storage[statement.statement.tensor].role is not None:
+            check = check_label(original, model, label, maps)
+            if check is not None:
+                return check
     return Check(NAME, "proved")
 
 
-def _check_label(
-    original: Original,
-    model: Model,
-    label: str,
-    occurrences: list[Occurrence],
-    maps: dict[str, Map],
+def check_label(
+    original: Original, model: Model, label: str, maps: dict[str, Map]
 ) -> Check | None:
+    """Return how the iterations of one statement do not run exactly once, or None."""
+    occurrences = [
+        occurrence
+        for occurrence in model.occurrences
+        if occurrence.name in maps and range_name(maps[occurrence.name]) == label
+    ]
     for number, first in enumerate(occurrences):
         relation = maps[first.name]
         if not relation.is_injective():

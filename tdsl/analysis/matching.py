@@ -88,10 +88,9 @@ class Matcher:
                 form = original.value.substitute(context.axes)
                 if form != expr.value:
                     self.equal_forms.append((expr.value, form))
-            case (Unary(), Unary()) | (Binary(), Binary()) if expr.op != original.op:
-                raise MismatchError(_difference(expr, original))
-            case (Call(), Call()) if expr.function != original.function:
-                raise MismatchError(_difference(expr, original))
+            case _:
+                if _operation(expr) != _operation(original):
+                    raise MismatchError(_difference(expr, original))
         for mine, theirs in zip(_operands(expr), _operands(original), strict=True):
             self._match(mine, theirs, context)
 
@@ -116,6 +115,16 @@ class _Context:
     where: Iteration
     axes: Mapping[str, Affine]
     numbers: Mapping[int, int]
+
+
+def _operation(expr: Expr) -> str:
+    match expr:
+        case Unary() | Binary():
+            return expr.op
+        case Call():
+            return expr.function
+        case _:
+            return ""
 
 
 def _operands(expr: Expr) -> tuple[Expr, ...]:

@@ -69,7 +69,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One leaf statement: *path* numbers its loops, *sequence* itself, in text order."""
+    """One leaf statement: *path* numbers its loops in text order, *sequence* itself."""
 
     name: str
     statement: Store | Reduce
@@ -96,6 +96,20 @@ class Occurrence:
         return Reader(self.name, *where, self.domain, access)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A block: the loops around it, and forms that are >= 0 where it runs."""
+
+    loops: tuple[For, ...]
+    path: tuple[int, ...]
+    constraints: tuple[Affine, ...]
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The enclosing axes, outermost first."""
+        return tuple(loop.axis for loop in self.loops)
+
+
 @dataclass(frozen=True)
 class Model:
     """Every occurrence of a function, and the values of axes and dims in counters."""
@@ -104,6 +118,7 @@ class Model:
     params: tuple[str, ...]
     storage: dict[str, Storage]
     counters: dict[str, Affine]
+    places: dict[str, Place] = field(default_factory=dict)
     occurrences: list[Occurrence] = field(default_factory=list)
 
     @cached_property
@@ -113,6 +128,10 @@ class Model:
         for occurrence in self.occurrences:
             found.setdefault(occurrence.write.tensor, []).append(occurrence)
         return found
+
+    def named(self, name: str) -> Occurrence | None:
+        """Return the occurrence of that name, if there is one."""
+        return next((o for o in self.occurrences if o.name == name), None)
 
     def writers_of(self, reader: Reader) -> list[Occurrence]:
         """Return the occurrences that write the tensor *reader* reads."""
@@ -155,8 +174,19 @@ def build_model(function: Function, *, labelled: bool = False) -> Model:
     }
     params = tuple(dim.name for dim in function.dims)
     model = Model(function, params, storage, counters)
-    _Builder(model, labelled).block(function.body, _Place((), (), ()))
+    _Builder(model, labelled).block(function.body, Place((), (), ()))
     return model
+
+
+def all_reads(model: Model) -> Iterator[tuple[str, Reader]]:
+    """Yield every read with the name it has in flow maps."""
+    for occurrence in model.occurrences:
+        for number, access in enumerate(occurrence.reads):
+            yield f"{occurrence.name} r{number}", occurrence.reader(access)
+        if isinstance(occurrence.statement, Reduce):
+            yield f"{occurrence.name} acc", occurrence.reader(occurrence.write)
+    for reader in model.outputs():
+        yield reader.name, reader
 
 
 def dim_constraints(dims: tuple[Dim, ...]) -> Iterator[Affine]:
@@ -167,13 +197,6 @@ def dim_constraints(dims: tuple[Dim, ...]) -> Iterator[Affine]:
             yield -name(dim.name) + dim.max // dim.multiple
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    loops: tuple[For, ...]
-    path: tuple[int, ...]
-    constraints: tuple[Affine, ...]
-
-
 class _Builder:
     def __init__(self, model: Model, labelled: bool) -> None:
         self.model = model
@@ -181,24 +204,25 @@ class _Builder:
         self.sequence = 0
         self.dims = tuple(dim_constraints(model.function.dims))
 
-    def block(self, block: Block, place: _Place) -> None:
+    def block(self, block: Block, place: Place) -> None:
         for statement in block.statements:
             self.sequence += 1
             match statement:
                 case For():
-                    self.block(statement.body, self.enter(statement, place))
+                    inside = self.enter(statement, place)
+                    self.model.places[statement.axis] = inside
+                    self.block(statement.body, inside)
                 case If():
                     forms = tuple(map(self.model.in_counters, statement.conditions))
                     inner = (*place.constraints, *forms)
-                    self.block(statement.body, _Place(place.loops, place.path, inner))
+                    self.block(statement.body, Place(place.loops, place.path, inner))
                 case Alloc():
-                    axes = tuple(loop.axis for loop in place.loops)
-                    storage = Storage(statement.tensor, axes, None)
+                    storage = Storage(statement.tensor, place.axes, None)
                     self.model.storage[statement.tensor.name] = storage
                 case _:
                     self.model.occurrences.append(self.occurrence(statement, place))
 
-    def enter(self, loop: For, place: _Place) -> _Place:
+    def enter(self, loop: For, place: Place) -> Place:
         convert = self.model.in_counters
         axis = name(loop.axis)
         starts = [convert(form) for form in loop.starts]
@@ -212,17 +236,17 @@ class _Builder:
             constraints = [axis]
         end = convert(axis) + 1
         constraints += [convert(stop) - end for stop in loop.stops]
-        return _Place(
+        return Place(
             (*place.loops, loop),
             (*place.path, self.sequence),
             (*place.constraints, *constraints),
         )
 
-    def occurrence(self, statement: Store | Reduce, place: _Place) -> Occurrence:
+    def occurrence(self, statement: Store | Reduce, place: Place) -> Occurrence:
         label = f"#{self.sequence}"
         if self.labelled and statement.instance:
             label = statement.instance.label
-        axes = tuple(loop.axis for loop in place.loops)
+        axes = place.axes
         system = System(self.model.params, axes)
         system.nonnegative(*self.dims, *place.constraints)
         domain = system.to_set(label)
@@ -243,7 +267,10 @@ class _Builder:
         label: str,
     ) -> Access:
         index = tuple(map(self.model.in_counters, index))
-        forms = [*map(name, self.model.storage[tensor].axes), *index]
+        storage = self.model.storage.get(tensor)
+        if storage is None or not set(storage.axes) <= set(axes):
+            raise UnsupportedError(f"{tensor} is not declared around its uses")
+        forms = [*map(name, storage.axes), *index]
         columns = tuple(f"%{position}" for position in range(len(forms)))
         system = System(self.model.params, axes, columns)
         for column, form in zip(columns, forms, strict=True):
@@ -257,7 +284,9 @@ def entry_values(model: Model, reader: Reader, domain: Set) -> Map | None:
     tensor = reader.access.tensor
     if model.storage[tensor].role not in (Role.INPUT, Role.INOUT):
         return None
-    return renamed_range(reader.access.relation.intersect_domain(domain), f"in {tensor}")
+    return renamed_range(
+        reader.access.relation.intersect_domain(domain), f"in {tensor}"
+    )
 
 
 def _final_reader(model: Model, tensor: Tensor) -> Reader:

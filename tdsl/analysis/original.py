@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from ..ir.affine import Affine, name
 from ..ir.nodes import Expr, Function, Reduce, Store
+from .bounds import check_bounds
+from .certificate import Check
 from .flow import Sources, last_writers
 from .matching import Iteration, MismatchError
-from .model import Model, Occurrence, Reader, build_model, entry_values
+from .model import Model, Occurrence, all_reads, build_model, entry_values
 from .sets import (
     Map,
-    Set,
     System,
     UnionMap,
     UnsupportedError,
@@ -23,17 +24,12 @@ from .sets import (
     renamed_range,
     union,
 )
+from .witness import refute_unwritten
+
+KERNEL = "the kernel itself"
 
 Family = tuple[str, str]
 """The reductions of one operation on one tensor, whose order may be relaxed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unwritten:
-    """A read of the original that may see an element nothing wrote."""
-
-    reader: Reader
-    domain: Set
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,7 @@ class Original:
     flow: UnionMap
     final: UnionMap
     reads: dict[str, Sources]
-    unwritten: tuple[Unwritten, ...]
+    wellformed: Check
     copies: UnionMap
     families: dict[str, Family]
     roots: UnionMap
@@ -156,7 +152,7 @@ def _collect(function: Function) -> Original:
     statements = _statements(model)
     reads: dict[str, Sources] = {}
     flow: list[Map] = []
-    unwritten: list[Unwritten] = []
+    wellformed = check_bounds(model, KERNEL)
     for label, reader in all_reads(model):
         sources = last_writers(model, reader, model.writers_of(reader))
         reads[label] = sources
@@ -164,7 +160,7 @@ def _collect(function: Function) -> Original:
         if not sources.unwritten.is_empty():
             entry = entry_values(model, reader, sources.unwritten)
             if entry is None:
-                unwritten.append(Unwritten(reader, sources.unwritten))
+                wellformed = refute_unwritten(model, reader, sources.unwritten, KERNEL)
             else:
                 flow.append(renamed(entry, label))
     families = _families(model)
@@ -176,7 +172,7 @@ def _collect(function: Function) -> Original:
         everything,
         union([m for m in flow if domain_name(m).startswith("out ")], model.params),
         reads,
-        tuple(unwritten),
+        wellformed,
         union(_copies(model, flow), model.params),
         families,
         union(roots, model.params),
@@ -196,17 +192,6 @@ def _statements(model: Model) -> dict[str, Occurrence]:
             raise UnsupportedError(f"the original has two statements {instance.label}")
         statements[instance.label] = occurrence
     return statements
-
-
-def all_reads(model: Model) -> Iterator[tuple[str, Reader]]:
-    """Yield every read with the name it has in flow maps."""
-    for occurrence in model.occurrences:
-        for number, access in enumerate(occurrence.reads):
-            yield f"{occurrence.name} r{number}", occurrence.reader(access)
-        if isinstance(occurrence.statement, Reduce):
-            yield f"{occurrence.name} acc", occurrence.reader(occurrence.write)
-    for reader in model.outputs():
-        yield reader.name, reader
 
 
 def _copies(model: Model, flow: list[Map]) -> list[Map]:
@@ -237,7 +222,9 @@ def _chains(model: Model, families: dict[str, Family]) -> tuple[list[Map], list[
     for label, (tensor, op) in families.items():
         occurrence = next(o for o in model.occurrences if o.name == label)
         reader = occurrence.reader(occurrence.write)
-        others = [o for o in model.writers[tensor] if families.get(o.name) != (tensor, op)]
+        others = [
+            o for o in model.writers[tensor] if families.get(o.name) != (tensor, op)
+        ]
         sources = last_writers(model, reader, others)
         found = list(sources.writers)
         entry = entry_values(model, reader, sources.unwritten)
@@ -270,5 +257,8 @@ def _observed(
     middle.foreach_map(lambda m: found.add(families[range_name(m)]))
     for relation in others:
         if domain_name(relation).endswith(" acc"):
-            found |= {families[range_name(relation)], families[domain_name(relation)[:-4]]}
+            found |= {
+                families[range_name(relation)],
+                families[domain_name(relation)[:-4]],
+            }
     return frozenset(found)

@@ -13,7 +13,7 @@ from typing import Final
 
 import islpy as isl
 
-from ..ir.affine import Affine, FloorDiv
+from ..ir.affine import Affine, Atom, FloorDiv
 
 BasicMap = isl.BasicMap
 BasicSet = isl.BasicSet
@@ -34,7 +34,7 @@ class UnsupportedError(Exception):
 
 @contextmanager
 def bounded(operations: int) -> Iterator[None]:
-    """Let isl give up, with an `IslError`, after about *operations* elementary steps."""
+    """Let isl give up with an `IslError` after about *operations* elementary steps."""
     CONTEXT.reset_operations()
     CONTEXT.set_max_operations(operations)
     try:
@@ -124,12 +124,12 @@ class System:
     def _row(self, form: Affine) -> dict[int, int]:
         row = {0: form.constant} if form.constant else {}
         for atom, coefficient in form.terms:
-            if isinstance(atom, str):
-                column = self._columns[atom]
-            else:
-                column = self._floor(atom)
+            column = self._column(atom)
             row[column] = row.get(column, 0) + coefficient
         return row
+
+    def _column(self, atom: Atom) -> int:
+        return self._columns[atom] if isinstance(atom, str) else self._floor(atom)
 
     def _floor(self, floor: FloorDiv) -> int:
         """Return a column `q` with `0 <= numerator - divisor*q < divisor`."""
@@ -193,9 +193,18 @@ def as_union(points: isl.Set) -> isl.UnionSet:
     return isl.UnionSet.from_set(points)
 
 
-def as_union_map(relation: isl.Map) -> isl.UnionMap:
+def single(relation: isl.Map) -> isl.UnionMap:
     """Return *relation* as a union of one map."""
     return isl.UnionMap.from_map(relation)
+
+
+def pairs_apart(relation: isl.UnionMap, params: tuple[str, ...]) -> isl.UnionMap:
+    """Return the pairs of *relation* that are not twice the same point."""
+    found: list[isl.Map] = []
+    for piece in pieces(relation):
+        same = domain_name(piece) == range_name(piece)
+        found.append(not_identity(piece) if same else piece)
+    return union((piece for piece in found if not piece.is_empty()), params)
 
 
 def identity_map(points: isl.Set) -> isl.Map:
@@ -231,7 +240,7 @@ def range_name(relation: isl.Map) -> str:
 def sample(points: isl.Set) -> tuple[dict[str, int], list[int]]:
     """Return one point with small parameters: their values and the coordinates."""
     count = points.dim(_PARAM)
-    names = [points.get_dim_name(_PARAM, position) for position in range(count)]
+    names = [_param_name(points, position) for position in range(count)]
     flat = points.flatten().move_dims(isl.dim_type.set, 0, _PARAM, 0, count)
     point = flat.lexmin().sample_point()
     values = [
@@ -239,6 +248,10 @@ def sample(points: isl.Set) -> tuple[dict[str, int], list[int]]:
         for position in range(flat.dim(isl.dim_type.set))
     ]
     return dict(zip(names, values, strict=False)), values[count:]
+
+
+def _param_name(points: isl.Set, position: int) -> str:
+    return str(points.get_dim_name(_PARAM, position))
 
 
 def sample_pair(relation: isl.Map) -> tuple[dict[str, int], list[int], list[int]]:
@@ -270,7 +283,7 @@ def fixed(
 ) -> isl.UnionSet:
     """Keep one point of *points* at one choice of the parameters."""
     for position in range(points.dim(_PARAM)):
-        value = params[points.get_dim_name(_PARAM, position)]
+        value = params[_param_name(points, position)]
         points = points.fix_val(_PARAM, position, _value(value))
     for position, coordinate in enumerate(coordinates):
         points = points.fix_val(isl.dim_type.set, position, _value(coordinate))

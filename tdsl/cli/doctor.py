@@ -119,10 +119,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"tdsl {versions['tdsl']} on Python {report['python']}, {report['platform']}"
     yield "  " + ", ".join(f"{n} {versions[n] or 'MISSING'}" for n in _NEEDED)
     target = report["target"]
-    yield (
-        f"target: {target['cpu']}, {target['cores']} cores, {target['vector_registers']} "
-        f"vector registers of {target['vector_bits']} bits"
-    )
+    vectors = f"{target['vector_registers']} registers of {target['vector_bits']} bits"
+    yield f"target: {target['cpu']}, {target['cores']} cores, {vectors}"
     caches = [f"{level} {target[level] // 1024} KiB" for level in ("l1", "l2", "l3")]
     yield f"  caches: {', '.join(caches)}"
     for peak in report["peaks"]:

@@ -20,7 +20,7 @@ from ..kernel import Kernel
 from ..schedules.library import default_schedule
 from ..schedules.schedule import Schedule
 from ..target import Target, target_named
-from ..tuner.job import check_dims
+from ..tuner.requests import check_dims
 from .failures import UsageError
 from .loading import load_kernel, read_dims
 

@@ -12,9 +12,10 @@ from ..analysis.cost import cost
 from ..errors import ArgumentError
 from ..kernel import Kernel
 from ..tuner.contenders import ContenderSource
-from ..tuner.job import check_dims, tune
+from ..tuner.job import tune
 from ..tuner.progress import Progress
 from ..tuner.report import report
+from ..tuner.requests import check_dims
 from ..tuner.scripts import CONTENDERS
 from .failures import UsageError
 from .loading import load_kernel, read_dims

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,24 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KernelSyntaxError, KernelTypeError
+from ..errors import KernelSyntaxError
 from ..ir.affine import Affine
 from ..ir.affine import name as name_form
-from ..ir.dims import dims_of, is_dim_expression, to_affine
-from ..ir.dtypes import DType, TensorType, from_numpy
-from ..ir.nodes import Binary, Const, Index, Load
+from ..ir.dtypes import DType
+from ..ir.nodes import Const, Index, Load
 from ..ir.printer import print_tensor
-from ..ir.walk import walk
 from . import values
+from .advice import REFUSED_EXPRESSIONS, REFUSED_OPERATORS, not_affine, not_callable
 from .builtins import (
     BINARY_FUNCTIONS,
     CASTS,
     TENSOR_FUNCTIONS,
-    VALUE_FUNCTIONS,
-    KernelFunction,
     function_name,
 )
-from .captured import Captured, Missing, root_name
+from .captured import root_name
+from .names import Names
 from .scope import Alias, Array, Axis, Scalar, Scope, Temporary
 from .source import Source
 from .values import Mismatch, Value
@@ -50,47 +47,23 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Eq: "eq",
     ast.NotEq: "ne",
 }
-_REFUSED: dict[type[ast.AST], str] = {
-    ast.JoinedStr: "text has no place in a kernel: values are numbers and bools",
-    ast.List: "a list is no value here: use a tensor, `tdsl.zeros(shape, dtype)`",
-    ast.Tuple: "a tuple is no value here: write one assignment for each part",
-    ast.Dict: "a dict is no value here: use parameters or tensors",
-    ast.Set: "a set is no value here: use parameters or tensors",
-    ast.ListComp: "a comprehension is no value here: write a `for` loop",
-    ast.GeneratorExp: "a generator is no value here: write a `for` loop with `+=`",
-    ast.Lambda: "a kernel cannot define functions: write the expression in place",
-    ast.NamedExpr: "`:=` is not in the kernel language: write `x = ...` above",
-    ast.Await: "`await` is not in the kernel language",
-    ast.Yield: "`yield` is not in the kernel language: write into a tensor",
-    ast.Starred: "`*` is not in the kernel language: write out the arguments",
-    ast.Slice: "a slice is not in the kernel language: write a `for` loop over it",
-}
-_OPERATORS: dict[type[ast.AST], str] = {
-    ast.BitAnd: "`&` is not in the kernel language: write `and` for bools",
-    ast.BitOr: "`|` is not in the kernel language: write `or` for bools",
-    ast.BitXor: "`^` is not in the kernel language: write `!=` for bools",
-    ast.LShift: "`<<` is not in the kernel language: multiply by a power of two",
-    ast.RShift: "`>>` is not in the kernel language: write `//` by a power of two",
-    ast.MatMult: "`@` is not in the kernel language: write the loops with `+=`",
-}
-_OTHER_FUNCTIONS = {
-    "where": "`where(c, a, b)` is written `a if c else b`",
-    "sum": "`sum` is written as a loop with `+=`",
-    "print": "a kernel cannot print: return a tensor and print it outside",
-    "len": "`len` is written as the dim: `M`",
-    "enumerate": "a kernel loops over `range(...)` or `tdsl.grid(...)`",
-    "zip": "a kernel loops over `range(...)` or `tdsl.grid(...)`",
-    "round": "`round(x)` is written `floor(x + 0.5)`",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionParser:
     """Translate expressions in the current scope."""
 
-    source: Source
-    captured: Captured
-    scope: Scope
+    names: Names
+
+    @property
+    def source(self) -> Source:
+        """The text of the kernel."""
+        return self.names.source
+
+    @property
+    def scope(self) -> Scope:
+        """The names that the kernel binds."""
+        return self.names.scope
 
     def value(self, node: ast.expr) -> Value:
         """Return the typed value of *node*."""
@@ -102,7 +75,8 @@ class ExpressionParser:
         value = self.value(node)
         form = values.form_of(value)
         if form is None:
-            raise self.source.type_error(node, self._not_affine(node, value, what))
+            text = self.source.text(node)
+            raise self.source.type_error(node, not_affine(text, value, what))
         return form
 
     def callee(self, node: ast.Call) -> Any:
@@ -118,13 +92,13 @@ class ExpressionParser:
             if isinstance(function, ast.Attribute):
                 what = "a variable, and methods are not in the kernel language"
             raise self.source.type_error(function, f"`{name}` is {what}")
-        return self._resolve(function)
+        return self.names.resolve(function)
 
     def dtype(self, node: ast.expr) -> DType:
         """Return the dtype that *node* names."""
         found = None
         if isinstance(node, ast.Name | ast.Attribute) and root_name(node):
-            found = self._resolve(node)
+            found = self.names.resolve(node)
         if isinstance(found, DType):
             return found
         instead = CASTS.get(found, "f32") if isinstance(found, type) else "f32"
@@ -152,7 +126,9 @@ class ExpressionParser:
                 return self._load(node)
             case ast.BinOp():
                 if type(node.op) not in _BINARY:
-                    raise self.source.syntax_error(node, _OPERATORS[type(node.op)])
+                    raise self.source.syntax_error(
+                        node, REFUSED_OPERATORS[type(node.op)]
+                    )
                 left, right = self.value(node.left), self.value(node.right)
                 return values.binary(_BINARY[type(node.op)], left, right, span)
             case ast.UnaryOp():
@@ -182,7 +158,9 @@ class ExpressionParser:
                 node, f"{what} has no place in a kernel: values are numbers and bools"
             )
         default = f"`{type(node).__name__}` is not in the kernel language"
-        return self.source.syntax_error(node, _REFUSED.get(type(node), default))
+        return self.source.syntax_error(
+            node, REFUSED_EXPRESSIONS.get(type(node), default)
+        )
 
     # --- names ----------------------------------------------------------------
 
@@ -208,7 +186,7 @@ class ExpressionParser:
                     f"name an element, `{node.id}[{subscripts}]`",
                 )
             case None:
-                return self._captured(node, self._resolve(node))
+                return self.names.value(node, self.names.resolve(node))
 
     def _attribute(self, node: ast.Attribute) -> Value:
         name = root_name(node)
@@ -222,74 +200,7 @@ class ExpressionParser:
             raise self.source.syntax_error(
                 node, f"`.{node.attr}` is not in the kernel language: {instead}"
             )
-        return self._captured(node, self._resolve(node))
-
-    def _resolve(self, node: ast.Name | ast.Attribute) -> Any:
-        """Return the Python object that *node* names outside the kernel."""
-        name = root_name(node)
-        assert name is not None
-        if name in self.scope.assigned:
-            raise self.source.type_error(node, self._unassigned(name))
-        try:
-            return self.captured.resolve(node)
-        except Missing as missing:
-            raise self.source.type_error(
-                node, self._unknown(node, missing.args[0])
-            ) from None
-
-    def _unassigned(self, name: str) -> str:
-        if name in self.scope.ended:
-            return (
-                f"`{name}` may be unassigned here: the {self.scope.ended[name]} "
-                "has ended; set it before the loop"
-            )
-        return f"`{name}` is read before it is assigned"
-
-    def _unknown(self, node: ast.Name | ast.Attribute, missing: str) -> str:
-        text = self.source.text(node)
-        if isinstance(node, ast.Name):
-            inside = (name for name, _ in self.scope.bindings())
-            names, prefix = [*inside, *self.captured.names], ""
-        else:
-            owner = node.value
-            assert isinstance(owner, ast.Name | ast.Attribute)
-            prefix = f"{self.source.text(owner)}."
-            names = dir(self.captured.resolve(owner)) if text.endswith(missing) else []
-        close = difflib.get_close_matches(missing, names, n=1)
-        hint = f": did you mean `{prefix}{close[0]}`?" if close else ""
-        return f"unknown name `{text}`{hint}"
-
-    def _captured(self, node: ast.Name | ast.Attribute, found: Any) -> Value:
-        text, span = self.source.text(node), self.source.span(node)
-        if isinstance(found, bool | int | float) and not isinstance(found, np.generic):
-            return values.number(found, span)
-        if is_dim_expression(found):
-            return values.index(self.dim_form(node, found), span)
-        if isinstance(found, np.generic):
-            dtype = from_numpy(found.dtype)
-            if dtype is not None:
-                return Value(Const(found.item(), dtype, span=span))
-        if isinstance(found, np.ndarray):
-            what = "a NumPy array: pass it as a parameter"
-        elif isinstance(found, DType | TensorType):
-            what = f"a type: write a cast, `{text}(x)`"
-        elif callable(found):
-            what = f"a function: call it, `{text}(x)`"
-        else:
-            what = f"a {type(found).__name__}: only numbers and dims can be captured"
-        raise self.source.type_error(node, f"`{text}` is {what}")
-
-    def dim_form(self, node: ast.AST, expression: Any) -> Affine:
-        """Return a captured dim expression as a form, and note its dims."""
-        try:
-            form = to_affine(expression)
-        except KernelTypeError as error:
-            raise self.source.type_error(node, error.msg) from None
-        for symbol in dims_of(expression):
-            problem = self.scope.add_dim(symbol)
-            if problem:
-                raise self.source.type_error(node, problem)
-        return form
+        return self.names.value(node, self.names.resolve(node))
 
     # --- operations -----------------------------------------------------------
 
@@ -353,7 +264,7 @@ class ExpressionParser:
                 node, f"`{text}` stands after `in`: write `for i in {text}(...):`"
             )
         if name is None:
-            raise self.source.syntax_error(node.func, self._not_callable(text, callee))
+            raise self.source.syntax_error(node.func, not_callable(text, callee))
         if name in ("min", "max"):
             self._count(node, text, 2, None)
         else:
@@ -369,23 +280,6 @@ class ExpressionParser:
             raise self.source.type_error(
                 node, f"`{text}` takes {wanted} argument{plural}, not {given}"
             )
-
-    def _not_callable(self, text: str, callee: Any) -> str:
-        try:
-            cast = CASTS.get(callee)
-        except TypeError:
-            cast = None
-        if cast == "tdsl.bool_":
-            return f"`{text}` is no cast of the kernel language: write `x != 0`"
-        if cast:
-            return f"`{text}` is no cast of the kernel language: write `{cast}(x)`"
-        last = text.rpartition(".")[2]
-        if last in _OTHER_FUNCTIONS:
-            return _OTHER_FUNCTIONS[last]
-        if isinstance(callee, KernelFunction):
-            return f"`{text}` cannot be called here"
-        known = ", ".join(VALUE_FUNCTIONS)
-        return f"a kernel cannot call `{text}`; it can call casts and {known}"
 
     # --- subscripts -----------------------------------------------------------
 
@@ -424,7 +318,7 @@ class ExpressionParser:
         if isinstance(binding, Array):
             return binding
         if binding is None:
-            found = self._resolve(node.value)
+            found = self.names.resolve(node.value)
             if isinstance(found, np.ndarray):
                 raise self.source.type_error(
                     node.value,
@@ -479,28 +373,6 @@ class ExpressionParser:
             kind = print_tensor(binding.tensor)
             instead += f", or declare it as `tdsl.inout({kind})`"
         return f"`{name}` is read before anything is written to it: {instead}"
-
-    def _not_affine(self, node: ast.expr, value: Value, what: str) -> str:
-        text = self.source.text(node)
-        nodes = list(walk(value.expr))
-        loaded = [each for each in nodes if isinstance(each, Load)]
-        operations = {each.op for each in nodes if isinstance(each, Binary)}
-        if loaded:
-            reason = f"as `{loaded[0].tensor}` is read from memory"
-        elif value.dtype.kind != "int":
-            floored = text.replace(" / ", " // ")
-            hint = f": write `{floored}`" if floored != text else ""
-            return f"{what} must be an integer, and `{text}` is {value.dtype}{hint}"
-        elif operations & {"floordiv", "mod"}:
-            reason = "as it divides by a variable"
-        elif "mul" in operations:
-            reason = "as it multiplies two variables"
-        else:
-            reason = "as it is no sum of multiples"
-        return (
-            f"{what} must be affine in loop variables and dims, and `{text}` is not, "
-            f"{reason}: use sums, multiples, and // and % by constants"
-        )
 
 
 def is_index(value: Value) -> bool:

@@ -52,6 +52,7 @@ class Temporary:
     dtype: DType
     weak: bool
     line: int
+    inferred: bool = False
     guessed: bool = False
 
     def meet(self, value: Value) -> None:
@@ -112,13 +113,23 @@ class Scope:
 
     def temporary(self, name: str, value: Value, line: int) -> Temporary:
         """Bind *name* to a new variable that will hold *value* first."""
-        found = Temporary(self.unique(name), value.dtype, value.weak, line)
+        found = Temporary(self.unique(name), value.dtype, value.weak, line, value.weak)
         known = self.known.get(len(self.temporaries))
         if known is not None:
-            found.dtype, found.guessed, found.weak = known.dtype, known.weak, False
+            found.dtype, found.guessed = known.dtype, known.weak
+            found.weak = found.inferred = False
         self.temporaries.append(found)
         self.bind(name, found)
         return found
+
+    def inferred(self) -> dict[int, Temporary]:
+        """Return, by number, the variables whose dtype came from a later statement.
+
+        The kernel is then parsed again with these. Once there are none, it is those
+        whose dtype no statement gives.
+        """
+        open_ = {n: t for n, t in enumerate(self.temporaries) if t.inferred}
+        return {n: t for n, t in open_.items() if not t.weak} or open_
 
     def unique(self, name: str) -> str:
         """Return *name*, or *name* with a number if the IR has one already."""

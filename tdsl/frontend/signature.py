@@ -107,7 +107,7 @@ class SignatureParser:
     def _evaluate(self, node: ast.expr, name: str) -> Any:
         annotation = inspect.get_annotations(self.function).get(name)
         try:
-            return self.expressions.captured.evaluate(annotation)
+            return self.expressions.names.captured.evaluate(annotation)
         except NameError as error:
             raise self.source.type_error(
                 node, f"{error}: an annotation uses dims and dtypes defined above"
@@ -140,7 +140,7 @@ class SignatureParser:
                 raise self.source.type_error(node, f"a size is at least 0, not {size}")
             return constant_form(size)
         if is_dim_expression(size):
-            return self.expressions.dim_form(node, size)
+            return self.expressions.names.dim_form(node, size)
         raise self.source.type_error(
             node,
             f"a size is an integer or an expression over dims, not {size!r}: "

@@ -117,7 +117,7 @@ def _fraction(expression: Any) -> tuple[Affine, int]:
             return numerator // divisor, 1
         case sympy.ceiling():
             numerator, divisor = _fraction(expression.args[0])
-            return -((-numerator) // divisor), 1
+            return (numerator + (divisor - 1)) // divisor, 1
         case sympy.Mod():
             return _remainder(expression)
         case sympy.Symbol():

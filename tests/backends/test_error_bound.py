@@ -8,18 +8,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tdsl.backends import error_bound
 from tdsl.backends.accumulate import settle
 from tdsl.backends.comparison import compare, error_over_bound
 from tdsl.backends.error_bound import evaluate_with_bound
 from tdsl.backends.reference import interpret
-
 from tdsl.errors import CheckError
 from tdsl.ir.dtypes import f32
 from tdsl.ir.nodes import Function, ReduceOp
 
 from ..ir_text import read_function
-from .programs import PROGRAMS, as_integers, copies, in_double, random_arrays
+from .programs import (
+    PROGRAMS,
+    as_integers,
+    copies,
+    in_double,
+    random_arrays,
+    random_nest,
+)
 
 EDITS = [(name, fault) for name, p in PROGRAMS.items() for fault in p.faults]
 
@@ -212,3 +219,17 @@ def test_fast_grants_more_to_divisions() -> None:
         for numerics in ("reassoc", "fast")
     )
     assert (fast[1:-1] > 1.5 * usual[1:-1]).all()
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_random_nests_are_evaluated_as_they_are_interpreted(block: int) -> None:
+    """Loops that run at once must not depend on one another: tries the decision."""
+    at_once = 0
+    for seed in range(100 * block, 100 * block + 100):
+        function = in_double(random_nest(seed))
+        arrays = random_arrays(function, {"N": 5}, seed)
+        expected = evaluate_with_bound(function, arrays, {"N": 5})
+        found = compare(interpreted(function, arrays, {"N": 5}), expected)
+        assert found.passed, f"seed {seed}: {found}"
+        at_once += all((bound < 1e-9).all() for _, bound in expected.values())
+    assert at_once > 50

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from tdsl.backends.poison import ALIGNMENT, poisoned_call
 
 from ..ir_text import read_function

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tdsl.backends.reference import interpret
 from tdsl.backends.semantics import apply_binary, apply_call, apply_cast, apply_unary
-
 from tdsl.errors import ArgumentError, CheckError
 from tdsl.ir.affine import affine, name
 from tdsl.ir.dtypes import DTYPES, DType, f32, f64, i32, i64

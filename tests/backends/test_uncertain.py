@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from tdsl.backends.comparison import error_over_bound
 from tdsl.backends.semantics import BINARY, CALLS, apply_binary, apply_call
 from tdsl.backends.uncertain import Uncertain, binary, rounding
 from tdsl.backends.uncertain_calls import call, cast, function_ulps
-
 from tdsl.ir.dtypes import boolean, f32, f64, i32
 
 COUNT = 4000

@@ -16,7 +16,6 @@ from tdsl import f32, f64, i32, i64
 from tdsl.frontend.parser import parse
 from tdsl.ir.printer import print_function
 
-# ruff: noqa: F821 - kernels are parsed, not run
 M, N, K = tdsl.dims("M N K")
 H = tdsl.dim("H", min=3, max=4096)
 W = tdsl.dim("W", min=8, multiple=8)

@@ -9,11 +9,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tdsl.analysis.validate import validate
+from tdsl.ir.dtypes import f32, i64
 from tdsl.ir.nodes import Dim, Function
 from tdsl.ir.printer import print_function
 
-from .execute import ORDERS, Buffer, Fault, Program, compile_function, initial, ordering
+from .execute import (
+    ORDERS,
+    Buffer,
+    FaultError,
+    Program,
+    compile_function,
+    initial,
+    ordering,
+)
 from .faults import FAULTS
+from .primitives import random_schedule
 from .programs import random_program
 from .rewrites import random_rewrites
 
@@ -35,8 +45,12 @@ class Report:
     def __str__(self) -> str:
         times = sorted(self.milliseconds) or [0.0]
         lines = [f"{self.pairs} pairs, {self.faults} planted faults refuted"]
-        lines += [f"  {count:6d}  {text}" for text, count in sorted(self.verdicts.items())]
-        lines += [f"  {count:6d}  fault {kind}" for kind, count in sorted(self.kinds.items())]
+        lines += [
+            f"  {count:6d}  {text}" for text, count in sorted(self.verdicts.items())
+        ]
+        lines += [
+            f"  {count:6d}  fault {kind}" for kind, count in sorted(self.kinds.items())
+        ]
         lines.append(
             f"proof: median {times[len(times) // 2]:.1f} ms, "
             f"99% {times[len(times) * 99 // 100]:.1f} ms, worst {times[-1]:.0f} ms"
@@ -50,23 +64,31 @@ class Expected:
     """A kernel with its results at a few sizes."""
 
     function: Function
+    numerics: str
     results: tuple[tuple[dict[str, int], dict[str, Buffer]], ...]
 
 
 def run_campaign(
-    pairs: int, faults: int, seed: int, progress: Callable[[Report], None] = lambda _: None
+    pairs: int,
+    faults: int,
+    seed: int,
+    progress: Callable[[Report], None] = lambda _: None,
 ) -> Report:
     """Try *pairs* random schedules and plant *faults* mistakes."""
     rng = random.Random(seed)
     report = Report()
     while report.pairs < pairs or report.faults < faults:
-        kernel = random_program(rng)
-        if validate(kernel, kernel).verdict != "proved":
+        numerics, dtype = rng.choice(
+            [("reassoc", i64), ("reassoc", i64), ("bitwise", f32)]
+        )
+        kernel = random_program(rng, dtype)
+        if validate(kernel, kernel, numerics).verdict != "proved":
             continue
-        expected = run_kernel(kernel)
+        expected = run_kernel(kernel, numerics)
         for _ in range(4):
             if report.pairs < pairs:
-                scheduled = random_rewrites(kernel, rng)
+                change = rng.choice([random_rewrites, random_schedule])
+                scheduled = change(kernel, rng)
                 proved = judge(report, expected, scheduled, "")
                 report.pairs += 1
             else:
@@ -80,15 +102,15 @@ def run_campaign(
     return report
 
 
-def run_kernel(function: Function) -> Expected:
+def run_kernel(function: Function, numerics: str = "reassoc") -> Expected:
     """Run *function* at a few small sizes."""
-    program = compile_function(function)
+    program = compile_function(function, numerics == "bitwise")
     results = []
     for dims in sizes(function.dims):
         buffers = initial(function, dims, 1)
         program(buffers, dims, iter)
         results.append((dims, buffers))
-    return Expected(function, tuple(results))
+    return Expected(function, numerics, tuple(results))
 
 
 def sizes(dims: tuple[Dim, ...]) -> Iterator[dict[str, int]]:
@@ -100,14 +122,19 @@ def sizes(dims: tuple[Dim, ...]) -> Iterator[dict[str, int]]:
     for number in range(max(map(len, allowed))):
         yield {d.name: a[number % len(a)] for d, a in zip(dims, allowed, strict=True)}
     if len(dims) > 1:
-        yield {d.name: a[-1 - k] for k, (d, a) in enumerate(zip(dims, allowed, strict=True))}
-        yield {d.name: a[k - 2] for k, (d, a) in enumerate(zip(dims, allowed, strict=True))}
+        yield {
+            d.name: a[-1 - k]
+            for k, (d, a) in enumerate(zip(dims, allowed, strict=True))
+        }
+        yield {
+            d.name: a[k - 2] for k, (d, a) in enumerate(zip(dims, allowed, strict=True))
+        }
 
 
 def judge(report: Report, expected: Expected, scheduled: Function, fault: str) -> bool:
     """Prove and run *scheduled*; record what does not fit together."""
     started = time.perf_counter()
-    certificate = validate(expected.function, scheduled)
+    certificate = validate(expected.function, scheduled, expected.numerics)
     report.milliseconds.append((time.perf_counter() - started) * 1e3)
     difference = find_difference(expected, scheduled)
     verdict = certificate.verdict
@@ -127,10 +154,12 @@ def judge(report: Report, expected: Expected, scheduled: Function, fault: str) -
 
 def find_difference(expected: Expected, scheduled: Function) -> str:
     """Return how the results differ at some size and order, or nothing."""
-    program = compile_function(scheduled)
+    program = compile_function(scheduled, expected.numerics == "bitwise")
     for dims, results in expected.results:
         for number, order in enumerate(ORDERS):
-            text = _difference(program, scheduled, dims, results, ordering(order, number))
+            text = _difference(
+                program, scheduled, dims, results, ordering(order, number)
+            )
             if text:
                 return f"{text} at {dims}, {order}"
     return ""
@@ -146,7 +175,7 @@ def _difference(
     buffers = initial(function, dims, 1)
     try:
         program(buffers, dims, order)
-    except Fault as fault:
+    except FaultError as fault:
         return str(fault)
     for label, buffer in results.items():
         if buffer.elements != buffers[label].elements:

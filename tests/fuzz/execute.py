@@ -2,8 +2,9 @@
 
 A function becomes Python text over the integers modulo a prime: reductions give the
 same result in any order, and different expressions almost never the same one. Reading
-what nothing wrote, or outside a tensor, raises `Fault`. Parallel loops can run forward,
-backward or shuffled; vector loops run each statement for all lanes before the next.
+what nothing wrote, or outside a tensor, raises `FaultError`. Parallel loops can run
+forward, backward or shuffled; vector loops run each statement for all lanes before the
+next.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, assert_never
 
-from tdsl.ir.affine import Affine
+from tdsl.ir.affine import Affine, FloorDiv
 from tdsl.ir.nodes import (
     Alloc,
     Binary,
@@ -38,10 +39,11 @@ from tdsl.ir.nodes import (
 
 PRIME = (1 << 61) - 1
 Order = Literal["forward", "backward", "shuffled"]
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 ORDERS: tuple[Order, ...] = ("forward", "backward", "shuffled")
 
 
-class Fault(Exception):
+class FaultError(Exception):
     """A read of an unwritten element, or an access outside a tensor."""
 
 
@@ -57,26 +59,32 @@ class Buffer:
         try:
             return self.elements[index]
         except KeyError:
-            raise Fault(f"reads {list(index)} of {self.shape}") from None
+            raise FaultError(f"reads {list(index)} of {self.shape}") from None
 
     def store(self, value: int, *index: int) -> None:
         """Write an element inside the shape."""
         for place, size in zip(index, self.shape, strict=True):
             if not 0 <= place < size:
-                raise Fault(f"writes {list(index)} of {self.shape}")
+                raise FaultError(f"writes {list(index)} of {self.shape}")
         self.elements[index] = value
 
 
 Program = Callable[[dict[str, Buffer], dict[str, int], Callable[[range], Any]], None]
 
 
-def compile_function(function: Function) -> Program:
-    """Return *function* as a callable on buffers, dims and an iteration order."""
+def compile_function(function: Function, ordered: bool = False) -> Program:
+    """Return *function* as a callable on buffers, dims and an iteration order.
+
+    With *ordered*, sums and products depend on the order of their updates.
+    """
     lines = ["def program(buffers, dims, order):"]
-    lines += [f"    {p.tensor.name} = buffers[{p.tensor.name!r}]" for p in function.params]
+    lines += [
+        f"    {p.tensor.name} = buffers[{p.tensor.name!r}]" for p in function.params
+    ]
     lines += [f"    {dim.name} = dims[{dim.name!r}]" for dim in function.dims]
     lines += _block(function.body, "    ", LoopKind.SERIAL) or ["    pass"]
     scope: dict[str, Any] = {"Buffer": Buffer, "opaque": _opaque, "power": _power}
+    scope["update"] = _mixed if ordered else _plain
     exec("\n".join(lines), scope)
     program: Program = scope["program"]
     return program
@@ -133,6 +141,24 @@ def _power(left: int, right: int) -> int:
     return (left * 17 + right * right * 3 + 11) % PRIME
 
 
+def _plain(op: str, old: int, value: int) -> int:
+    match op:
+        case "add":
+            return (old + value) % PRIME
+        case "mul":
+            return old * value % PRIME
+        case "max":
+            return max(old, value)
+        case _:
+            return min(old, value)
+
+
+def _mixed(op: str, old: int, value: int) -> int:
+    if op in ("add", "mul"):
+        return (old * 1_000_003 + value * value + len(op)) % PRIME
+    return _plain(op, old, value)
+
+
 def _block(block: Block, indent: str, around: LoopKind) -> list[str]:
     lines: list[str] = []
     for statement in block.statements:
@@ -145,11 +171,13 @@ def _statement(statement: Stmt, indent: str, around: LoopKind) -> list[str]:
         case For():
             return _loop(statement, indent, around)
         case If():
-            test = " and ".join(f"({form}) >= 0" for form in statement.conditions)
+            test = " and ".join(
+                f"({_text(form)}) >= 0" for form in statement.conditions
+            )
             body = _block(statement.body, indent + "    ", around)
             return [f"{indent}if {test}:", *(body or [f"{indent}    pass"])]
         case Alloc():
-            shape = ", ".join(f"{size}" for size in statement.tensor.shape)
+            shape = ", ".join(_text(size) for size in statement.tensor.shape)
             comma = "," if statement.tensor.shape else ""
             return [f"{indent}{statement.tensor.name} = Buffer(({shape}{comma}), {{}})"]
         case Store() | Reduce():
@@ -167,7 +195,9 @@ def _loop(loop: For, indent: str, around: LoopKind) -> list[str]:
         lines: list[str] = []
         for leaf in loop.body.statements:
             assert isinstance(leaf, Store | Reduce)
-            lines.append(f"{indent}lanes = [{_value(leaf)} for {loop.axis} in {values}]")
+            lines.append(
+                f"{indent}lanes = [{_value(leaf)} for {loop.axis} in {values}]"
+            )
             lines.append(f"{indent}for {loop.axis}, lane in zip({values}, lanes):")
             lines.append(f"{indent}    {_write(leaf, 'lane')}")
         return lines
@@ -179,12 +209,12 @@ def _loop(loop: For, indent: str, around: LoopKind) -> list[str]:
 
 def _bound(function: str, forms: tuple[Affine, ...]) -> str:
     if len(forms) == 1:
-        return str(forms[0])
-    return f"{function}({', '.join(map(str, forms))})"
+        return _text(forms[0])
+    return f"{function}({', '.join(map(_text, forms))})"
 
 
 def _write(statement: Store | Reduce, value: str) -> str:
-    index = "".join(f", {form}" for form in statement.index)
+    index = "".join(f", {_text(form)}" for form in statement.index)
     return f"{statement.tensor}.store({value}{index})"
 
 
@@ -192,8 +222,9 @@ def _value(statement: Store | Reduce) -> str:
     value = _expr(statement.value)
     if isinstance(statement, Store):
         return value
-    index = ", ".join(map(str, statement.index))
-    return _operation(statement.op.value, f"{statement.tensor}.load({index})", value)
+    index = ", ".join(map(_text, statement.index))
+    op, old = statement.op.value, f"{statement.tensor}.load({index})"
+    return f"update({op!r}, {old}, {value})"
 
 
 def _operation(op: str, left: str, right: str) -> str:
@@ -204,10 +235,20 @@ def _operation(op: str, left: str, right: str) -> str:
         case "max" | "min":
             return f"{op}({left}, {right})"
         case "lt" | "le" | "gt" | "ge" | "eq" | "ne":
-            sign = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}[op]
-            return f"int({left} {sign} {right})"
+            return f"int({left} {_COMPARISONS[op]} {right})"
         case _:
             return f"power({left}, {right})"
+
+
+def _text(form: Affine) -> str:
+    """Return *form* as Python, where `4*N//4` is not `4*(N//4)`."""
+    parts = [str(form.constant)]
+    for atom, coefficient in form.terms:
+        text = atom
+        if isinstance(atom, FloorDiv):
+            text = f"(({_text(atom.numerator)})//{atom.divisor})"
+        parts.append(f"{coefficient}*{text}")
+    return " + ".join(parts)
 
 
 def _expr(expr: Expr) -> str:
@@ -215,9 +256,9 @@ def _expr(expr: Expr) -> str:
         case Const():
             return _constant(expr)
         case Index():
-            return f"(({expr.value}) % {PRIME})"
+            return f"(({_text(expr.value)}) % {PRIME})"
         case Load():
-            return f"{expr.tensor}.load({', '.join(map(str, expr.index))})"
+            return f"{expr.tensor}.load({', '.join(map(_text, expr.index))})"
         case Unary():
             return f"(-{_expr(expr.operand)} % {PRIME})"
         case Binary():
@@ -234,8 +275,8 @@ def _expr(expr: Expr) -> str:
 
 
 def _constant(expr: Const) -> str:
-    if expr.value == float("-inf"):
+    if expr.value < -PRIME:  # the identity of max: no residue is smaller
         return "0"
-    if expr.value == float("inf"):
+    if expr.value > PRIME:
         return str(PRIME)
     return str(int(expr.value) % PRIME)

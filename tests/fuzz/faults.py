@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from tdsl.ir.affine import Affine, name
 from tdsl.ir.nodes import (
-    Alloc,
     Block,
     Const,
     Expr,
@@ -36,7 +35,9 @@ def shift_bound(function: Function, rng: random.Random) -> Function | None:
         return None
     shift = rng.choice([-1, 1])
     if rng.random() < 0.5:
-        return _put(function, loop, replace(loop, starts=_shift(loop.starts, shift, rng)))
+        return _put(
+            function, loop, replace(loop, starts=_shift(loop.starts, shift, rng))
+        )
     return _put(function, loop, replace(loop, stops=_shift(loop.stops, shift, rng)))
 
 
@@ -67,9 +68,9 @@ def drop_guard(function: Function, rng: random.Random) -> Function | None:
     guard = rng.choice(found)
     return rewrite(
         function,
-        lambda s: guard.body
-        if isinstance(s, If) and s.conditions == guard.conditions
-        else s,
+        lambda s: (
+            guard.body if isinstance(s, If) and s.conditions == guard.conditions else s
+        ),
     )
 
 
@@ -146,7 +147,9 @@ def shrink_local(function: Function, rng: random.Random) -> Function | None:
     side = rng.randrange(len(shape))
     shape[side] = shape[side] - 1
     tensor = replace(alloc.tensor, shape=tuple(shape))
-    return rewrite(function, lambda s: replace(alloc, tensor=tensor) if s is alloc else s)
+    return rewrite(
+        function, lambda s: replace(alloc, tensor=tensor) if s is alloc else s
+    )
 
 
 def parallelize_blindly(function: Function, rng: random.Random) -> Function | None:

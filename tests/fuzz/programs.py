@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass, field
 
 from tdsl.ir.affine import Affine, affine, constant, name
-from tdsl.ir.dtypes import i64
+from tdsl.ir.dtypes import DType, i64
 from tdsl.ir.nodes import (
     Alloc,
     Binary,
@@ -45,6 +45,7 @@ Extent = str | int
 class _Generator:
     rng: random.Random
     dims: tuple[Dim, ...]
+    dtype: DType
     shapes: dict[str, tuple[Extent, ...]] = field(default_factory=dict)
     writable: list[str] = field(default_factory=list)
     count: dict[str, int] = field(default_factory=dict)
@@ -54,13 +55,19 @@ class _Generator:
         self.count[base] = number + 1
         return f"{base}{number}"
 
+    def constant(self, value: int) -> Const:
+        number = float(value) if self.dtype.kind == "float" else value
+        return Const(number, self.dtype)
+
     def extent(self) -> Extent:
         return self.rng.choice([*(dim.name for dim in self.dims), 3])
 
     def tensor(self, label: str, rank: int) -> Tensor:
         extents = tuple(self.extent() for _ in range(rank))
         self.shapes[label] = extents
-        return Tensor(label, i64, tuple(affine(extent) + 4 for extent in extents))
+        return Tensor(
+            label, self.dtype, tuple(affine(extent) + 4 for extent in extents)
+        )
 
     def nest(self) -> Block:
         loops: list[tuple[For, Extent]] = []
@@ -69,8 +76,18 @@ class _Generator:
         body = self.innermost(loops)
         for depth in range(len(loops), 0, -1):
             loop = loops[depth - 1][0]
-            body = Block((For(loop.axis, loop.starts, loop.stops, loop.step,
-                              LoopKind.SERIAL, body),))
+            body = Block(
+                (
+                    For(
+                        loop.axis,
+                        loop.starts,
+                        loop.stops,
+                        loop.step,
+                        LoopKind.SERIAL,
+                        body,
+                    ),
+                )
+            )
             if depth > 1 and self.rng.random() < 0.25:
                 extra = self.statement(loops[: depth - 1])
                 both = [*body.statements, extra]
@@ -91,8 +108,14 @@ class _Generator:
         if rng.random() < 0.1:
             stops.append(affine(extent) - 1)
         step = 2 if rng.random() < 0.1 else 1
-        loop = For(self.fresh("i"), tuple(starts), tuple(stops), step,
-                   LoopKind.SERIAL, Block(()))
+        loop = For(
+            self.fresh("i"),
+            tuple(starts),
+            tuple(stops),
+            step,
+            LoopKind.SERIAL,
+            Block(()),
+        )
         return loop, extent
 
     def innermost(self, loops: list[tuple[For, Extent]]) -> Block:
@@ -117,9 +140,12 @@ class _Generator:
         value = self.expr(loops)
         self.shapes[label] = ()
         instance = self.instance(loops)
-        tensor = Tensor(label, i64, ())
+        tensor = Tensor(label, self.dtype, ())
         first = Store(label, (), value, instance)
-        use = self.write(loops, Binary("add", Load(label, (), i64), self.load(loops), i64))
+        use = self.write(
+            loops,
+            Binary("add", Load(label, (), self.dtype), self.load(loops), self.dtype),
+        )
         del self.shapes[label]
         return [Alloc(tensor, Memory.REGISTER), first, use]
 
@@ -133,7 +159,9 @@ class _Generator:
         target = self.rng.choice(self.writable)
         index = self.subscripts(target, loops)
         if self.rng.random() < 0.45:
-            op = self.rng.choice([ReduceOp.ADD, ReduceOp.ADD, ReduceOp.MUL, ReduceOp.MAX])
+            op = self.rng.choice(
+                [ReduceOp.ADD, ReduceOp.ADD, ReduceOp.MUL, ReduceOp.MAX]
+            )
             return Reduce(op, target, index, value, self.instance(loops))
         return Store(target, index, value, self.instance(loops))
 
@@ -159,7 +187,7 @@ class _Generator:
 
     def load(self, loops: list[tuple[For, Extent]]) -> Load:
         tensor = self.rng.choice([*self.shapes])
-        return Load(tensor, self.subscripts(tensor, loops), i64)
+        return Load(tensor, self.subscripts(tensor, loops), self.dtype)
 
     def expr(self, loops: list[tuple[For, Extent]], depth: int = 0) -> Expr:
         rng = self.rng
@@ -167,14 +195,14 @@ class _Generator:
         if depth > 1 or kind < 0.35:
             return self.load(loops)
         if kind < 0.42:
-            return Const(rng.choice([0, 1, 5]), i64)
+            return self.constant(rng.choice([0, 1, 5]))
         if kind < 0.48:
-            return Index(rng.choice([name(loop.axis) for loop, _ in loops]), i64)
+            return Index(rng.choice([name(loop.axis) for loop, _ in loops]), self.dtype)
         left, right = self.expr(loops, depth + 1), self.expr(loops, depth + 1)
         if kind < 0.55:
-            condition = Binary("lt", left, right, i64)
-            return Select(condition, left, self.expr(loops, depth + 1), i64)
-        return Binary(rng.choice(["add", "sub", "mul", "max"]), left, right, i64)
+            condition = Binary("lt", left, right, self.dtype)
+            return Select(condition, left, self.expr(loops, depth + 1), self.dtype)
+        return Binary(rng.choice(["add", "sub", "mul", "max"]), left, right, self.dtype)
 
     def filled(self, tensor: Tensor, value: Expr) -> Stmt:
         """Return a nest that writes all of *tensor*."""
@@ -182,19 +210,25 @@ class _Generator:
         index = tuple(name(axis) for axis in axes)
         body: Stmt = Store(tensor.name, index, value, Instance(self.fresh("S"), index))
         for axis, size in reversed(list(zip(axes, tensor.shape, strict=True))):
-            body = For(axis, (constant(0),), (size,), 1, LoopKind.SERIAL, Block((body,)))
+            body = For(
+                axis, (constant(0),), (size,), 1, LoopKind.SERIAL, Block((body,))
+            )
         return body
 
 
-def random_program(rng: random.Random) -> Function:
-    """Return a random function, well-defined in most cases."""
+def random_program(rng: random.Random, dtype: DType = i64) -> Function:
+    """Return a random function on one dtype, well-defined in most cases."""
     labels = ["N", "M"][: rng.choice([1, 2])]
     dims = tuple(
-        Dim(label, rng.choice([0, 0, 1, 2]), rng.choice([None, None, 9]),
-            rng.choice([1, 1, 1, 2]))
+        Dim(
+            label,
+            rng.choice([0, 0, 1, 2]),
+            rng.choice([None, None, 9]),
+            rng.choice([1, 1, 1, 2]),
+        )
         for label in labels
     )
-    generator = _Generator(rng, dims)
+    generator = _Generator(rng, dims, dtype)
     params: list[Param] = []
     statements: list[Stmt] = []
     for label in ("A", "B", "C")[: rng.choice([2, 3])]:
@@ -204,13 +238,15 @@ def random_program(rng: random.Random) -> Function:
             role = Role.INOUT
         params.append(Param(tensor, role))
         if role is Role.OUTPUT:
-            statements.append(generator.filled(tensor, Const(0, i64)))
+            statements.append(generator.filled(tensor, generator.constant(0)))
         if role is not Role.INPUT:
             generator.writable.append(label)
     if rng.random() < 0.35:
         tensor = generator.tensor("L", rng.choice([1, 1, 2]))
         statements.append(Alloc(tensor, Memory.ARRAY))
-        statements.append(generator.filled(tensor, Const(rng.choice([0, 3]), i64)))
+        statements.append(
+            generator.filled(tensor, generator.constant(rng.choice([0, 3])))
+        )
         generator.writable.append("L")
     for _ in range(rng.choice([1, 1, 2, 3])):
         statements += generator.nest().statements

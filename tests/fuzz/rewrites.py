@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
+from tdsl.analysis.segments import identity
 from tdsl.ir.affine import Affine, affine, constant, name
 from tdsl.ir.nodes import (
     Alloc,
@@ -14,12 +15,11 @@ from tdsl.ir.nodes import (
     Expr,
     For,
     Function,
+    If,
     Load,
     LoopKind,
-    If,
     Memory,
     Reduce,
-    ReduceOp,
     Stmt,
     Store,
     Tensor,
@@ -35,7 +35,6 @@ from tdsl.ir.walk import (
 )
 
 Rewrite = Callable[[Function, random.Random], Function | None]
-IDENTITY = {ReduceOp.ADD: 0, ReduceOp.MUL: 1, ReduceOp.MAX: -(1 << 63)}
 
 
 def split(function: Function, rng: random.Random) -> Function | None:
@@ -103,7 +102,8 @@ def merge(function: Function, rng: random.Random) -> Function | None:
         for number, (a, b) in enumerate(
             zip(block.statements, block.statements[1:], strict=False)
         )
-        if isinstance(a, For) and isinstance(b, For)
+        if isinstance(a, For)
+        and isinstance(b, For)
         and (a.starts, a.stops, a.step) == (b.starts, b.stops, b.step)
     ]
     if not pairs:
@@ -175,7 +175,10 @@ def _stage(function: Function, rng: random.Random, writes: bool) -> Function | N
         return None
     old = tensors_of(function)[rng.choice(sorted(touched))]
     copy = replace(old, name=_fresh(function, f"{old.name}c"))
-    statements: list[Stmt] = [Alloc(copy, Memory.ARRAY), _whole(function, copy, old, "p")]
+    statements: list[Stmt] = [
+        Alloc(copy, Memory.ARRAY),
+        _whole(function, copy, old, "p"),
+    ]
     statements += _redirected(Block((loop,)), old.name, copy.name, writes).statements
     if writes:
         statements.append(_whole(function, old, copy, "q"))
@@ -222,7 +225,7 @@ def factor(function: Function, rng: random.Random) -> Function | None:
     one, two = _fresh(function, "r"), _fresh(function, "s")
     outer = _fresh(function, f"{loop.axis}o")
     zero = Store(
-        part.name, (name(one),), Const(IDENTITY[update.op], old.dtype), None
+        part.name, (name(one),), Const(identity(update.op, old.dtype), old.dtype), None
     )
     lane = name(loop.axis) - name(outer)
     inner = replace(
@@ -250,8 +253,12 @@ def factor(function: Function, rng: random.Random) -> Function | None:
 
 def hoist(function: Function, rng: random.Random) -> Function | None:
     """Declare a local tensor once, at the top."""
-    found = [a for a in allocations(function).values() if not a.tensor.shape
-             or all(s.names() <= {d.name for d in function.dims} for s in a.tensor.shape)]
+    found = [
+        a
+        for a in allocations(function).values()
+        if not a.tensor.shape
+        or all(s.names() <= {d.name for d in function.dims} for s in a.tensor.shape)
+    ]
     if not found:
         return None
     alloc = rng.choice(found)
@@ -260,8 +267,20 @@ def hoist(function: Function, rng: random.Random) -> Function | None:
 
 
 LEGAL_SOMETIMES: tuple[Rewrite, ...] = (
-    split, split, cut, interchange, interchange, distribute, merge, swap, mark,
-    stage_reads, stage_writes, accumulate, factor, hoist,
+    split,
+    split,
+    cut,
+    interchange,
+    interchange,
+    distribute,
+    merge,
+    swap,
+    mark,
+    stage_reads,
+    stage_writes,
+    accumulate,
+    factor,
+    hoist,
 )
 
 
@@ -382,4 +401,3 @@ def _whole(function: Function, target: Tensor, source: Tensor, base: str) -> Stm
 
 def _range(axis: str, stop: Affine, *body: Stmt) -> For:
     return For(axis, (constant(0),), (stop,), 1, LoopKind.SERIAL, Block(tuple(body)))
-

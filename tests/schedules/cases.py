@@ -198,4 +198,47 @@ CASES = (
             .parallelize("y_o")
         ),
     ),
+    Case(
+        "packed_batched",
+        "batched",
+        lambda s: (
+            s.split("i", 4, names=("i_t", "i_i"))
+            .split("j", 8, names=("j_t", "j_i"))
+            .reorder("z", "j_t", "i_t", "k", "i_i", "j_i")
+            .unroll("i_i")
+            .vectorize("j_i")
+            .compute_at("S0", "i_t")
+            .cache_write("C", "i_t")
+            .cache_read("B", "z", layout=("j_t", "k", "j_i"))
+            .parallelize("z")
+        ),
+    ),
+    Case(
+        "packed_channels",
+        "channels",
+        lambda s: (
+            s.split("o", 2, names=("o_t", "o_i"))
+            .split("x", 4, names=("x_t", "x_i"))
+            .reorder("y", "x_t", "o_t", "c", "r", "s", "o_i", "x_i")
+            .unroll("o_i")
+            .vectorize("x_i")
+            .compute_at("S0", "o_t")
+            .cache_write("Y", "o_t")
+            .cache_read("F", None, layout=("o_t", "c", "r", "s", "o_i"))
+            .cache_read("X", "x_t", layout=("c", "r", "s", "x_i"))
+            .parallelize("y")
+        ),
+    ),
+    Case(
+        "layer_tiles",
+        "layer",
+        lambda s: (
+            s.tile(("i2", "j2"), (4, 8)).compute_at("C", "j2_o").reorder("k", "i", "j")
+        ),
+    ),
+    Case(
+        "compute_at_output",
+        "two",
+        lambda s: s.fission("i", after="S0").split("i_2", 4).compute_at("S0", "i_2_o"),
+    ),
 )

@@ -105,6 +105,48 @@ def chain(X: f32[M, N], Y: output f32[M, N]) for M, N:
         for j in range(N):
             Y[i, j] = (T[i, j] + 1.0)  # S1[i, j]
 """,
+    "batched": """
+def batched(A: f32[Z, M, 7], B: f32[Z, 7, N], C: output f32[Z, M, N]) for Z, M, N:
+    for z0 in range(Z):
+        for i0 in range(M):
+            for j0 in range(N):
+                C[z0, i0, j0] = 0.0  # S0[z0, i0, j0]
+    for z in range(Z):
+        for i in range(M):
+            for j in range(N):
+                for k in range(7):
+                    C[z, i, j] += (A[z, i, k] * B[z, k, j])  # S1[z, i, j, k]
+""",
+    "channels": """
+def channels(X: f32[2, H, W], F: f32[5, 2, 3, 3], Y: output f32[5, H - 2, W - 2]) \
+for 2<=H, 2<=W:
+    for o0 in range(5):
+        for y0 in range(H - 2):
+            for x0 in range(W - 2):
+                Y[o0, y0, x0] = 0.0  # S0[o0, y0, x0]
+    for o in range(5):
+        for y in range(H - 2):
+            for x in range(W - 2):
+                for c in range(2):
+                    for r in range(3):
+                        for s in range(3):
+                            Y[o, y, x] += (F[o, c, r, s] * X[c, r + y, s + x])  \
+# S1[o, y, x, c, r, s]
+""",
+    "layer": """
+def layer(A: f32[M, K], B: f32[K, N], D: output f32[M, N]) for 1<=M, 1<=N, 1<=K:
+    C = local f32[M, N]
+    for i0 in range(M):
+        for j0 in range(N):
+            C[i0, j0] = 0.0  # S0[i0, j0]
+    for i in range(M):
+        for j in range(N):
+            for k in range(K):
+                C[i, j] += (A[i, k] * B[k, j])  # S1[i, j, k]
+    for i2 in range(M):
+        for j2 in range(N):
+            D[i2, j2] = max(C[i2, j2], 0.0)  # S2[i2, j2]
+""",
     "time": """
 def time(X: inout f32[N]) for 2<=N:
     for t in range(4):

@@ -1,4 +1,8 @@
-"""A worker whose candidates sleep, crash, hang or leak, by name."""
+"""A worker whose candidates sleep, crash, hang or leak, by name.
+
+For whole jobs the environment variable TDSL_FAKE gives all candidates a fate: broken,
+wrong, crash, hang, leak. Times then come from the sizes, and nothing is compiled.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,15 @@ import time
 from tdsl.tuner.serving import Reply, Request, Sizes, run_worker
 from tdsl.tuner.timing import Run
 
+FATE = os.environ.get("TDSL_FAKE", "")
+
+
+class WrongResult(Exception):
+    cause = "wrong result"
+
 
 class FakeEngine:
-    """Candidates are called ok, crash, exit, hang, leak, print or broken."""
+    """Candidates are called ok, crash, exit, hang, leak, print, broken or wrong."""
 
     def __init__(self) -> None:
         self.hoard: list[bytearray] = []
@@ -21,27 +31,32 @@ class FakeEngine:
         return {"threads": os.environ["NUMBA_NUM_THREADS"]}
 
     def load(self, name: str, request: Request) -> Reply:
-        if name == "hang":
+        fate = FATE or name
+        if fate == "hang":
             time.sleep(60)
-        if name == "broken":
+        if fate == "broken":
             raise ValueError("no such instruction")
-        if name == "leak":
+        if fate == "leak":
             self.hoard.append(bytearray(b"x" * 100_000_000))
         return {}
 
     def check(self, name: str, sizes: Sizes) -> Reply:
-        if name == "crash":
+        fate = FATE or name
+        if fate == "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
-        if name == "exit":
+        if fate == "exit":
             sys.stderr.write("the end\n")
             sys.stderr.flush()
             os._exit(3)
-        if name == "print":
+        if fate == "print":
             print("noise on standard output", flush=True)
+        if fate == "wrong":
+            raise WrongResult("C[0, 1] is 2, expected 3")
         return {"max_error_over_bound": 0.5}
 
     def run(self, name: str, sizes: Sizes) -> Run:
-        return lambda: time.sleep(0.0005)
+        seconds = 0.0002 * (1 + len(name) % 3) if FATE else 0.0005
+        return lambda: time.sleep(seconds)
 
     def peak(self, request: Request) -> Reply:
         return {"gflops": 100.0, "gigabytes": 10.0}

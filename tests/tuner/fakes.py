@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tdsl.errors import ScheduleError
 from tdsl.tuner.candidates import Candidate, Failure, Measurement, Refused
+from tdsl.tuner.journal import Journal
 from tdsl.tuner.ledger import Ledger
 from tdsl.tuner.records import Config, Key
 from tdsl.tuner.search import Search
 from tdsl.tuner.space import Scope, SearchSpace
-
-from tdsl.errors import ScheduleError
 
 KEY = Key("p0", "matmul", {"M": 8}, {"A": "f32"}, 1, "reassoc", "t0", {"tdsl": "0"})
 
@@ -126,4 +126,5 @@ def search(
     seed: int = 0,
 ) -> Search:
     ledger = Ledger.open(path, KEY)
-    return Search(SearchSpace(sketch), workshop, ledger, budget, seed, workshop.clock)
+    journal = Journal(ledger, "", seed)
+    return Search(SearchSpace(sketch), workshop, journal, budget, workshop.clock)

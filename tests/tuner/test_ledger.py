@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tdsl.tuner.ledger import Ledger
-from tdsl.tuner.records import Record
 
 from tdsl.errors import CacheError
+from tdsl.tuner.ledger import Ledger
+from tdsl.tuner.records import Record
 
 from .fakes import KEY
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+
 from tdsl.tuner.process import Interrupted, Worker, WorkerLost, pinned_environment
 from tdsl.tuner.timing import TimingLimits
 

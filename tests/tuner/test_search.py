@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tdsl.tuner.process import Interrupted
 from tdsl.tuner.records import Config
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+
 from tdsl.tuner.statistics import (
     FLOOR,
     Interval,

@@ -1,0 +1,97 @@
+"""Witnesses: sampled points of integer sets as statements, sizes and elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..ir.affine import Affine
+from ..ir.nodes import Block, Instance
+from ..ir.printer import print_block
+from .certificate import Check, Witness
+from .model import AFTER_ALL, Access, Model, Occurrence, Reader
+from .sets import Set, sample
+
+
+class Concrete:
+    """Names the iterations and elements of a model at sampled counters."""
+
+    def __init__(self, model: Model, params: Mapping[str, int]) -> None:
+        """Use *params*, the sampled counter of every dim."""
+        self._model = model
+        self._params = params
+
+    @property
+    def dims(self) -> tuple[tuple[str, int], ...]:
+        """The size of every dim."""
+        return tuple(
+            (dim.name, self._params[dim.name] * dim.multiple)
+            for dim in self._model.function.dims
+        )
+
+    def witness(self, iterations: tuple[str, ...], element: str) -> Witness:
+        """Return a witness at these sizes."""
+        return Witness(self.dims, iterations, element)
+
+    def iteration(self, occurrence: Occurrence, counters: Sequence[int]) -> str:
+        """Return the statement and the values of its axes."""
+        text = statement_text(occurrence)
+        values = self._values(occurrence, counters)
+        where = ", ".join(
+            f"{axis}={self._evaluate(axis, values)}" for axis in occurrence.axes
+        )
+        return f"{text}  at {where}" if where else text
+
+    def element(
+        self, access: Access, occurrence: Occurrence, counters: Sequence[int]
+    ) -> str:
+        """Return the element that *access* touches in that iteration."""
+        values = self._values(occurrence, counters)
+        place = [form.evaluate(values) for form in access.index]
+        return element_text(access.tensor, place)
+
+    def reading(self, reader: Reader, counters: Sequence[int]) -> tuple[str, str]:
+        """Return the iteration that reads, and the element."""
+        occurrence = self._model.named(reader.name)
+        if occurrence is not None:
+            element = self.element(reader.access, occurrence, counters)
+            return self.iteration(occurrence, counters), element
+        element = element_text(reader.access.tensor, counters)
+        return f"the caller reads {element} afterwards", element
+
+    def instance(
+        self, instance: Instance, occurrence: Occurrence, counters: Sequence[int]
+    ) -> str:
+        """Return the original iteration that *occurrence* claims to stand for."""
+        values = self._values(occurrence, counters)
+        forms = map(self._model.in_counters, instance.coordinates)
+        return element_text(instance.label, [form.evaluate(values) for form in forms])
+
+    def _values(
+        self, occurrence: Occurrence, counters: Sequence[int]
+    ) -> dict[str, int]:
+        return {**self._params, **dict(zip(occurrence.axes, counters, strict=True))}
+
+    def _evaluate(self, axis: str, values: Mapping[str, int]) -> int:
+        return self._model.in_counters(Affine(((axis, 1),))).evaluate(values)
+
+
+def element_text(tensor: str, place: Sequence[int]) -> str:
+    """Return `C[1, 2]`, or the bare name of a scalar."""
+    return f"{tensor}[{', '.join(map(str, place))}]" if place else tensor
+
+
+def statement_text(occurrence: Occurrence) -> str:
+    """Return the statement without the iteration that it stands for."""
+    return print_block(Block((occurrence.statement,))).strip().partition("  #")[0]
+
+
+def refute_unwritten(model: Model, reader: Reader, domain: Set, name: str) -> Check:
+    """Return the refutation that *reader* reads elements that nothing has written."""
+    params, counters = sample(domain)
+    concrete = Concrete(model, params)
+    where, element = concrete.reading(reader, counters)
+    if reader.sequence == AFTER_ALL:
+        reason = f"{element} is never written"
+    else:
+        reason = f"{element} is read before anything writes it"
+    return Check(name, "refuted", reason, concrete.witness((where,), element))

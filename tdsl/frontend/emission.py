@@ -1,0 +1,89 @@
+"""Append statements to the block that is being built, with labels and spans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir.affine import Affine
+from ..ir.affine import constant as constant_form
+from ..ir.affine import name as name_form
+from ..ir.nodes import (
+    Block,
+    Expr,
+    For,
+    Instance,
+    LoopKind,
+    Reduce,
+    ReduceOp,
+    Span,
+    Stmt,
+    Store,
+    Tensor,
+)
+from .loops import Header
+from .scope import Scope
+
+Index = tuple[Affine, ...]
+
+
+@dataclass(slots=True)
+class Emitter:
+    """Number the leaf statements in the order in which they are appended."""
+
+    scope: Scope
+    labels: int = 0
+
+    def fill(self, tensor: Tensor, value: Expr, block: list[Stmt], span: Span) -> None:
+        """Append the nest that sets each element of *tensor* to *value*."""
+        suffixes = ["_" + letter for letter in "ijklmnopqr"[: len(tensor.shape)]]
+        axes = [self.scope.derived(tensor.name, suffix) for suffix in suffixes]
+        self.scope.axes.extend(axes)
+        inner: list[Stmt] = []
+        index = tuple(name_form(axis) for axis in axes)
+        self.store(tensor.name, index, value, inner, span)
+        del self.scope.axes[-len(axes) :]
+        zero = (constant_form(0),)
+        for axis, size in zip(reversed(axes), reversed(tensor.shape), strict=True):
+            inner = [loop(axis, Header(axis, zero, (size,), 1, span), inner)]
+        block.extend(inner)
+
+    def _instance(self) -> Instance:
+        label = f"S{self.labels}"
+        self.labels += 1
+        return Instance(label, tuple(name_form(axis) for axis in self.scope.axes))
+
+    def store(
+        self,
+        tensor: str,
+        index: Index,
+        value: Expr,
+        block: list[Stmt],
+        span: Span,
+    ) -> None:
+        """Append `tensor[index] = value`."""
+        block.append(Store(tensor, index, value, self._instance(), span=span))
+
+    def reduce(
+        self,
+        op: ReduceOp,
+        tensor: str,
+        index: Index,
+        value: Expr,
+        block: list[Stmt],
+        span: Span,
+    ) -> None:
+        """Append `tensor[index] = op(tensor[index], value)`."""
+        block.append(Reduce(op, tensor, index, value, self._instance(), span=span))
+
+
+def loop(axis: str, header: Header, body: list[Stmt]) -> For:
+    """Return the loop with *header*, whose variable the IR calls *axis*."""
+    return For(
+        axis,
+        header.starts,
+        header.stops,
+        header.step,
+        LoopKind.SERIAL,
+        Block(tuple(body)),
+        span=header.span,
+    )

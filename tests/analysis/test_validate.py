@@ -1,0 +1,387 @@
+"""What the proof accepts, what it refutes and with which words, what it leaves open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tdsl.analysis.certificate import Certificate
+from tdsl.analysis.validate import validate
+from tdsl.ir.affine import name
+from tdsl.ir.dtypes import i64
+from tdsl.ir.nodes import For, Function, Index, Reduce, ReduceOp, Stmt, Store
+from tdsl.ir.walk import rewrite
+
+from .kernels import LANES, MATMUL, PACKED, SMOOTH, TOTAL, read
+
+Changes = tuple[tuple[str, str], ...]
+
+
+def prove(
+    kernel: str, schedule: str, *changes: tuple[str, str], numerics: str = "reassoc"
+) -> Certificate:
+    return validate(read(kernel), read(schedule, *changes), numerics)
+
+
+def test_packed_matmul_is_proved_in_order() -> None:
+    certificate = prove(MATMUL, PACKED, numerics="bitwise")
+    assert (
+        str(certificate) == "proved: the same values as the kernel, in the same order"
+    )
+    assert not certificate.reassociated
+    assert {check.verdict for check in certificate.checks} == {"proved"}
+
+
+def test_a_kernel_is_its_own_schedule() -> None:
+    for text in (MATMUL, TOTAL, SMOOTH):
+        function = read(text)
+        assert validate(function, function).verdict == "proved"
+
+
+def test_partial_sums_are_proved_up_to_reassociation() -> None:
+    certificate = prove(TOTAL, LANES)
+    assert certificate.verdict == "proved"
+    assert certificate.reassociated
+
+
+def test_partial_sums_are_refuted_bitwise() -> None:
+    certificate = prove(TOTAL, LANES, numerics="bitwise")
+    assert certificate.verdict == "refuted"
+    assert "the order of C add-updates changes" in certificate.reason
+
+
+def test_bitwise_allows_integers_and_maxima_in_any_order() -> None:
+    integers = (("f32", "i64"), ("0.0", "0"))
+    kernel, lanes = read(TOTAL, *integers), read(LANES, *integers)
+    assert validate(kernel, lanes, "bitwise").reassociated
+    kernel, lanes = (
+        maxima(read(TOTAL)),
+        maxima(read(LANES, ("P[r] = 0.0", "P[r] = -1e999"))),
+    )
+    assert validate(kernel, lanes, "bitwise").reassociated
+
+
+def maxima(function: Function) -> Function:
+    def rule(statement: Stmt) -> Stmt:
+        if isinstance(statement, Reduce):
+            index, value = statement.index, statement.value
+            return Reduce(
+                ReduceOp.MAX, statement.tensor, index, value, statement.instance
+            )
+        return statement
+
+    return rewrite(function, rule)
+
+
+REFUTED: dict[str, tuple[str, str, Changes, str]] = {
+    "the reduction loop stops early": (
+        MATMUL,
+        PACKED,
+        (
+            (
+                "for k in range(k_o, min(k_o + 256, K))",
+                "for k in range(k_o, min(k_o + 255, K))",
+            ),
+        ),
+        "exactly once: an iteration of S1 never runs",
+    ),
+    "packing stops early": (
+        MATMUL,
+        PACKED,
+        (
+            (
+                "k_p2 in range(k_o, min(k_o + 256, K))",
+                "k_p2 in range(k_o, min(k_o + 255, K))",
+            ),
+        ),
+        "same dataflow: A_pack[0, 255, 0] is read before anything writes it",
+    ),
+    "packing swaps subscripts": (
+        MATMUL,
+        PACKED,
+        (("= A[i_q, k_p2]", "= A[k_p2, i_q]"),),
+        "in bounds: A[1, 0] lies outside A[M, K]",
+    ),
+    "a panel is too small": (
+        MATMUL,
+        PACKED,
+        (("f32[8, 256, 12]", "f32[7, 256, 12]"),),
+        "in bounds: A_pack[7, 0, 0] lies outside A_pack[7, 256, 12]",
+    ),
+    "tiles overlap": (
+        MATMUL,
+        PACKED,
+        (("range(0, M, 96)", "range(0, M, 84)"),),
+        "concurrent loops: parallel loop i_o: iterations of i_o share elements of C",
+    ),
+    "the zero is stored in every block": (
+        MATMUL,
+        PACKED,
+        (("if -k_o >= 0", "if k_o >= 0"),),
+        "exactly once: an iteration of S0 runs twice",
+    ),
+    "the accumulator is not written back": (
+        MATMUL,
+        PACKED,
+        (("= C_acc[i_s - i_t, j_s - j_t]", "= C[i_s, j_s]"),),
+        "same dataflow: two updates continue from the same value: one is lost",
+    ),
+    "blocks of k run in parallel": (
+        MATMUL,
+        PACKED,
+        (("for k_o in range(0, K, 256):", "for k_o in range(0, K, 256):  # parallel"),),
+        "concurrent loops: parallel loop k_o: iterations of k_o share elements of C",
+    ),
+    "a reduction runs as a vector": (
+        TOTAL,
+        TOTAL,
+        (("for i in range(N):", "for i in range(N):  # vectorized"),),
+        "concurrent loops: vectorized loop i: iterations of i share elements of C: "
+        "use rfactor to give each its own partial result",
+    ),
+    "no k leaves C unwritten": (
+        MATMUL.replace("1<=K", "K"),
+        PACKED,
+        (("1<=K", "K"),),
+        "exactly once: an iteration of S0 never runs",
+    ),
+    "a partial sum is not merged": (
+        TOTAL,
+        LANES,
+        (("for q in range(8)", "for q in range(7)"),),
+        "same dataflow: partial results of a reduction are never merged",
+    ),
+    "a partial sum is merged twice": (
+        TOTAL,
+        LANES,
+        (("        C += P[q]", "        C += P[q]\n    C += P[0]"),),
+        "same dataflow: two updates continue from the same value: one is lost",
+    ),
+    "partial sums start at one": (
+        TOTAL,
+        LANES,
+        (("P[r] = 0.0", "P[r] = 1.0"),),
+        "same dataflow: an update continues from a value that is not part of the "
+        "reduction",
+    ),
+    "a partial sum is not initialised": (
+        TOTAL,
+        LANES,
+        (("for r in range(8)", "for r in range(7)"),),
+        "same dataflow: P[7] is read before anything writes it",
+    ),
+    "another element is inlined": (
+        SMOOTH,
+        "def smooth(A: f32[N], C: output f32[N]) for N:\n    for j in range(N):\n"
+        "        C[j] = exp(A[0]) + A[j]  # S1[j]\n",
+        (),
+        "same dataflow: a read of A[0] sees another value",
+    ),
+    "another function is inlined": (
+        SMOOTH,
+        SMOOTH,
+        (("exp", "tanh"),),
+        "same dataflow: T[i] = tanh(A[i]) computes tanh(A[i]) where the kernel has "
+        "exp(A[i])",
+    ),
+    "an input is written": (
+        TOTAL,
+        TOTAL,
+        (("    C = 0.0  # S0", "    C = 0.0  # S0\n    A[0] = C"),),
+        "inputs: the input A is written",
+    ),
+    "a wrong instance": (
+        TOTAL,
+        TOTAL,
+        (("S1[i]", "S1[i + 1]"),),
+        "exactly once: the kernel has no iteration S1[1]",
+    ),
+    "other parameters": (
+        TOTAL,
+        TOTAL,
+        (("for N", "for 1<=N"),),
+        "signature: the parameters or dims differ",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", REFUTED)
+def test_faults_are_refuted(fault: str) -> None:
+    kernel, schedule, changes, reason = REFUTED[fault]
+    certificate = prove(kernel, schedule, *changes)
+    assert (certificate.verdict, certificate.reason) == ("refuted", reason)
+
+
+def test_a_witness_names_sizes_iterations_and_the_element() -> None:
+    certificate = prove(
+        TOTAL, TOTAL, ("for i in range(N):", "for i in range(N):  # parallel")
+    )
+    assert str(certificate) == (
+        "refuted: concurrent loops: parallel loop i: iterations of i share elements of "
+        "C: use rfactor to give each its own partial result\n"
+        "with N=2:\n  C += A[i]  at i=1\n  C += A[i]  at i=0\n  element C"
+    )
+
+
+def test_a_witness_shows_what_a_read_sees_instead() -> None:
+    certificate = prove(SMOOTH, SMOOTH, ("C[j] = T[j]", "C[j] = T[0]"))
+    assert str(certificate.witness) == (
+        "with N=2:\n  C[j] = (T[0] + A[j])  at j=1\n"
+        "  must see T[i] = exp(A[i])  at i=1\n  sees T[i] = exp(A[i])  at i=0\n"
+        "  element T[0]"
+    )
+
+
+def test_a_producer_may_be_inlined() -> None:
+    inlined = (
+        "def smooth(A: f32[N], C: output f32[N]) for N:\n    for j in range(N):\n"
+        "        C[j] = exp(A[j]) + A[j]  # S1[j]\n"
+    )
+    assert prove(SMOOTH, inlined).verdict == "proved"
+
+
+def test_a_local_may_be_recomputed_where_it_is_read() -> None:
+    blur = """
+def blur(A: f32[N + 2], C: output f32[N]) for N:
+    T = local f32[N + 2]
+    for i in range(N + 2):
+        T[i] = 0.0  # S0[i]
+        for k in range(2):
+            T[i] += A[i]  # S1[i, k]
+    for j in range(N):
+        C[j] = T[j] + T[j + 2]  # S2[j]
+"""
+    tiled = """
+def blur(A: f32[N + 2], C: output f32[N]) for N:
+    for o in range(0, N, 4):
+        T = local f32[6]
+        for i in range(o, min(o + 6, N + 2)):
+            T[i - o] = 0.0  # S0[i]
+            for k in range(2):
+                T[i - o] += A[i]  # S1[i, k]
+        for j in range(o, min(o + 4, N)):
+            C[j] = T[j - o] + T[j - o + 2]  # S2[j]
+"""
+    assert prove(blur, tiled).verdict == "proved"
+    short = prove(blur, tiled, ("min(o + 6, N + 2)", "min(o + 5, N + 2)"))
+    assert short.reason == "same dataflow: T[5] is read before anything writes it"
+
+
+def test_an_observed_sum_keeps_its_order() -> None:
+    prefix = """
+def prefix(A: f32[N], B: output f32[N], C: output f32) for N:
+    C = 0.0  # S0
+    for i in range(N):
+        C += A[i]  # S1[i]
+        B[i] = C  # S2[i]
+"""
+    split = """
+def prefix(A: f32[N], B: output f32[N], C: output f32) for N:
+    C = 0.0  # S0
+    for i in range(N):
+        C += A[i]  # S1[i]
+    for j in range(N):
+        B[j] = C  # S2[j]
+"""
+    certificate = prove(prefix, split)
+    assert certificate.reason == "same dataflow: a read of C sees another value"
+
+
+def test_stencils_in_place() -> None:
+    stencil = """
+def relax(A: inout f32[N]) for N, T:
+    for t in range(T):
+        for i in range(1, N - 1):
+            A[i] = A[i - 1] + A[i] + A[i + 1]  # S0[t, i]
+"""
+    reversed_loops = """
+def relax(A: inout f32[N]) for N, T:
+    for i in range(1, N - 1):
+        for t in range(T):
+            A[i] = A[i - 1] + A[i] + A[i + 1]  # S0[t, i]
+"""
+    wavefront = """
+def relax(A: inout f32[N]) for N, T:
+    for w in range(1, N - 1 + 2*T - 2):
+        for t in range(max(0, (w - N + 3)//2), min(T, (w + 1)//2)):
+            A[w - 2*t] = A[w - 2*t - 1] + A[w - 2*t] + A[w - 2*t + 1]  # S0[t, w - 2*t]
+"""
+    assert prove(stencil, reversed_loops).verdict == "refuted"
+    assert prove(stencil, wavefront).verdict == "proved"
+    parallel = ("(w + 1)//2)):", "(w + 1)//2)):  # parallel")
+    assert prove(stencil, wavefront, parallel).verdict == "proved"
+
+
+def test_a_kernel_that_reads_garbage_is_refuted() -> None:
+    text = (
+        "def bad(C: output f32[N]) for N:\n    for i in range(1, N):\n"
+        "        C[i] = 0.0  # S0[i]\n"
+    )
+    certificate = prove(text, text)
+    assert certificate.reason == "the kernel itself: C[0] is never written"
+
+
+def test_assumptions_on_dims_are_used() -> None:
+    text = """
+def half(A: f32[N], C: output f32[N]) for N%8==0:
+    for i in range(N):
+        C[i] = A[i]  # S0[i]
+"""
+    split = """
+def half(A: f32[N], C: output f32[N]) for N%8==0:
+    for o in range(0, N, 4):
+        for i in range(o, o + 4):
+            C[i] = A[i]  # S0[i]
+"""
+    assert prove(text, split).verdict == "proved"
+    weaker = ("N%8==0", "N%2==0")
+    certificate = validate(read(text, weaker), read(split, weaker))
+    assert certificate.reason == "in bounds: C[2] lies outside C[N]"
+    assert certificate.witness is not None
+    assert certificate.witness.dims == (("N", 2),)
+
+
+def test_what_has_no_model_is_unknown() -> None:
+    kernel = read(TOTAL)
+
+    def rule(statement: Stmt) -> Stmt:
+        if isinstance(statement, For):
+            starts = (*statement.starts, name("N") - 5)
+            return For("i", starts, statement.stops, 2, statement.kind, statement.body)
+        return statement
+
+    certificate = validate(kernel, rewrite(kernel, rule))
+    assert certificate.verdict == "unknown"
+    assert certificate.reason == "model: loop i has step 2 and several starts"
+
+
+def test_running_out_of_steps_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdsl.analysis.validate.OPERATIONS", 1000)
+    certificate = prove(MATMUL, PACKED)
+    assert certificate.verdict == "unknown"
+    assert certificate.reason == "model: undecided after 1000 steps of isl"
+    monkeypatch.undo()
+    assert prove(MATMUL, PACKED).verdict == "proved"
+
+
+def test_number_forms_are_compared_by_value() -> None:
+    text = """
+def count(C: output i64[N]) for N:
+    for i in range(N):
+        C[i] = 0  # S0[i]
+"""
+    kernel = indexed(read(text), "i")
+    assert validate(kernel, kernel).verdict == "proved"
+    assert validate(kernel, indexed(read(text), "N")).reason == (
+        "same dataflow: C[i] = i64(N) has the number N where the kernel has i"
+    )
+
+
+def indexed(function: Function, form: str) -> Function:
+    def rule(statement: Stmt) -> Stmt:
+        if isinstance(statement, Store):
+            return replace(statement, value=Index(name(form), i64))
+        return statement
+
+    return rewrite(function, rule)

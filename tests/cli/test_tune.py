@@ -1,0 +1,75 @@
+"""`tdsl tune` from end to end, on small sizes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import FILE, Command
+
+KERNEL = f"{FILE}:matmul"
+DIMS = ("M=64", "N=64", "K=64")
+
+
+def test_tune_and_tune_again(tdsl: Command, tmp_path: Path) -> None:
+    """One JSON object on standard output; a second job continues the first."""
+    arguments = ("tune", KERNEL, *DIMS, "--budget", "6s", "--threads", "1", "--json")
+    first = tdsl(*arguments)
+    assert first.returncode == 0, first.stderr
+    lines = first.stdout.splitlines()
+    assert lines[0] == "loaded"  # what the user's file prints, and only once
+    (text,) = lines[1:]
+    result = json.loads(text)
+    assert result["kernel"] == "matmul"
+    assert result["dims"] == {"M": 64, "N": 64, "K": 64}
+    assert result["threads"] == 1
+    assert result["trials"] >= 1
+    assert 0 < result["best_seconds"] <= result["default_seconds"] < 1
+    assert result["proof"] == "proved"
+    assert 0 <= result["max_error_over_bound"] <= 1
+    assert result["contender_seconds"] > 0
+    assert result["best_schedule"]["steps"]
+    assert result["outcome"] in ("improved", "default")
+    rows = [json.loads(r) for r in Path(result["ledger"]).read_text().splitlines()]
+    tried = [row["candidate"] for row in rows if row["kind"] == "trial"]
+    assert len(tried) == len(set(tried)) >= result["trials"]
+    assert "default" in first.stderr and "NumPy" in first.stderr
+    assert (result["entry"] is not None) == (result["outcome"] == "improved")
+
+    second = tdsl(*arguments)
+    assert second.returncode == 0, second.stderr
+    again = json.loads(second.stdout.splitlines()[-1])
+    assert again["resumed"] == len(tried)
+    rows = [json.loads(r) for r in Path(result["ledger"]).read_text().splitlines()]
+    tried = [row["candidate"] for row in rows if row["kind"] == "trial"]
+    assert len(tried) == len(set(tried))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_everything(tmp_path: Path, number: int) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    command = [sys.executable, "-m", "tdsl.cli", "tune", KERNEL, *DIMS]
+    command += ["--budget", "120s", "--ledger", str(ledger), "--threads", "1", "--json"]
+    environment = {**os.environ, "TDSL_CACHE": str(tmp_path)}
+    job = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 60
+    while not (ledger.exists() and b"measured" in ledger.read_bytes()):
+        assert job.poll() is None, job.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    job.send_signal(number)
+    output, error = job.communicate(timeout=30)
+    assert job.returncode == 130, error
+    result = json.loads(output.splitlines()[-1])
+    assert result["stop"] == "interrupted"
+    assert result["trials"] >= 1
+    assert result["best_seconds"] > 0

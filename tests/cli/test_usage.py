@@ -1,0 +1,152 @@
+"""Wrong command lines: exit code 2, and a message that says what to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdsl.cli import main
+from tdsl.cli.arguments import make_parser, seconds
+
+FILE = Path(__file__).with_name("matmul_file.py")
+KERNEL = f"{FILE}:matmul"
+
+
+def message(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 2
+    return capsys.readouterr().err.removeprefix("tdsl: ").rstrip()
+
+
+def test_no_such_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert message(capsys, "tune", "missing.py:matmul", "M=1") == (
+        "no such file: missing.py; name a kernel as FILE.py:KERNEL"
+    )
+
+
+def test_no_such_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    assert message(capsys, "tune", f"{FILE}:matmull", "M=1") == (
+        f"{FILE} holds no kernel 'matmull'; it holds: matmul, double"
+    )
+
+
+def test_which_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    assert message(capsys, "show", str(FILE)) == (
+        f"{FILE} holds several kernels: matmul, double; write {FILE}:NAME"
+    )
+
+
+def test_no_kernel(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "empty.py"
+    file.write_text("x = 1\n")
+    assert message(capsys, "show", f"{file}:f") == (
+        f"{file} holds no kernel; decorate a function with @tdsl.kernel"
+    )
+
+
+@pytest.mark.parametrize(
+    ("dims", "expected"),
+    [
+        (["M=8"], "matmul needs a size for K, N; add K=512 N=512"),
+        (["M=8", "Q=8"], "matmul has no dim 'Q'; its dims are M, K, N"),
+        (["M=x"], "'M=x': 'x' is not a whole number, as in M=512"),
+        (["M=1.5"], "'M=1.5': '1.5' is not a whole number, as in M=512"),
+        (["M"], "'M' is not DIM=VALUE, as in M=512"),
+        (["M=8", "M=9"], "M is given twice"),
+        (["M=0", "N=8", "K=8"], "M=0: matmul assumes at least 1"),
+        (["M=-3", "N=8", "K=8"], "M=-3: matmul assumes at least 1"),
+        (["M=8", "N=8", "K=5000"], "K=5000: matmul assumes at most 4096"),
+    ],
+)
+def test_dims(
+    capsys: pytest.CaptureFixture[str], dims: list[str], expected: str
+) -> None:
+    assert message(capsys, "tune", KERNEL, *dims) == expected
+
+
+def test_a_file_that_exits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "exits.py"
+    file.write_text("raise SystemExit(5)\n")
+    assert "ended the program while it was loaded (SystemExit 5)" in message(
+        capsys, "show", f"{file}:f"
+    )
+
+
+def test_a_file_with_an_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text("1 / 0\n")
+    assert main(["show", f"{file}:f"]) == 1
+    assert capsys.readouterr().err == (
+        f"tdsl: {file} cannot be loaded: ZeroDivisionError: division by zero\n"
+    )
+
+
+def test_a_kernel_outside_the_language(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The message has the source line and carets, as Python prints them."""
+    file = tmp_path / "wrong.py"
+    file.write_text(
+        "import tdsl\n"
+        "N = tdsl.dims('N')\n"
+        "@tdsl.kernel\n"
+        "def f(x: tdsl.f32[N]) -> tdsl.f32[N]:\n"
+        "    while True:\n"
+        "        pass\n"
+    )
+    assert main(["show", f"{file}:f"]) == 1
+    error = capsys.readouterr().err
+    assert f'File "{file}", line 5' in error
+    assert "while True:" in error
+    assert "^" in error
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("45s", 45), ("45", 45), ("2m", 120), ("1.5m", 90), ("1h", 3600)],
+)
+def test_budgets(text: str, value: float) -> None:
+    assert seconds(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "x", "2x", "-5s", "0s", "s"])
+def test_wrong_budgets(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        make_parser().parse_args(["tune", KERNEL, f"--budget={text}"])
+    assert caught.value.code == 2
+    assert (
+        f"argument --budget: {text!r} is not a duration; write seconds or minutes, as "
+        "in 45s or 2m"
+    ) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two"])
+def test_wrong_threads(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        make_parser().parse_args(["tune", KERNEL, f"--threads={text}"])
+    assert caught.value.code == 2
+    assert f"{text!r} is not a whole number from 1 up" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], ["tune"], ["show"], ["check"], ["doctor"]])
+def test_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([*command, "--help"])
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert all(len(line) <= 88 for line in text.splitlines())
+    if command == ["tune"]:
+        for word in ("FILE.py:KERNEL", "DIM=VALUE", "--budget", "--seed", "--ledger"):
+            assert word in text
+
+
+def test_an_unwritable_ledger(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    path = tmp_path / "file" / "ledger.jsonl"
+    arguments = ["tune", KERNEL, "M=8", "N=8", "K=8", "--ledger", str(path)]
+    assert main(arguments) == 1
+    assert "cannot create the folder" in capsys.readouterr().err

@@ -1,0 +1,136 @@
+"""Random schedules made with tdsl's own primitives, refusals skipped."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from tdsl.errors import ScheduleError
+from tdsl.ir.nodes import Function, Load, Reduce, Store
+from tdsl.ir.walk import allocations, loops, walk
+from tdsl.schedules.loops import fission, fuse, reorder, split, tile
+from tdsl.schedules.memory import cache_read, cache_write
+from tdsl.schedules.parallel import parallelize, unroll, vectorize
+from tdsl.schedules.reduction import rfactor
+from tdsl.schedules.stages import compute_at, inline
+
+Step = Callable[[Function, random.Random], Function]
+
+
+def _axis(function: Function, rng: random.Random) -> str:
+    return rng.choice([*loops(function)])
+
+
+def _tensor(function: Function, rng: random.Random) -> str:
+    touched = {n.tensor for n in walk(function) if isinstance(n, Load | Store | Reduce)}
+    return rng.choice(sorted(touched))
+
+
+def _label(function: Function, rng: random.Random) -> str:
+    found = sorted(
+        {
+            node.instance.label
+            for node in walk(function)
+            if isinstance(node, Store | Reduce) and node.instance
+        }
+    )
+    return rng.choice(found)
+
+
+def _split(function: Function, rng: random.Random) -> Function:
+    tail = rng.choice(["guard", "guard", "cut", "perfect"])
+    return split(function, _axis(function, rng), rng.choice([2, 3, 4]), tail=tail)
+
+
+def _tile(function: Function, rng: random.Random) -> Function:
+    axes = [*loops(function)]
+    first = rng.randrange(len(axes))
+    return tile(function, axes[first : first + 2], [2, 3][: len(axes) - first])
+
+
+def _reorder(function: Function, rng: random.Random) -> Function:
+    axes = [*loops(function)]
+    first = rng.randrange(len(axes))
+    chosen = axes[first : first + rng.choice([2, 2, 3])]
+    rng.shuffle(chosen)
+    return reorder(function, *chosen)
+
+
+def _fuse(function: Function, rng: random.Random) -> Function:
+    axes = [*loops(function)]
+    first = rng.randrange(len(axes))
+    return fuse(function, axes[first], axes[min(first + 1, len(axes) - 1)])
+
+
+def _fission(function: Function, rng: random.Random) -> Function:
+    return fission(function, _axis(function, rng), after=_label(function, rng))
+
+
+def _cache_read(function: Function, rng: random.Random) -> Function:
+    where = rng.choice([_axis(function, rng), None])
+    memory = rng.choice(["array", "register"])
+    return cache_read(function, _tensor(function, rng), where, memory=memory)
+
+
+def _cache_write(function: Function, rng: random.Random) -> Function:
+    where = rng.choice([_axis(function, rng), None])
+    memory = rng.choice(["array", "register"])
+    return cache_write(function, _tensor(function, rng), where, memory=memory)
+
+
+def _compute_at(function: Function, rng: random.Random) -> Function:
+    producer = rng.choice([_axis(function, rng), _label(function, rng)])
+    return compute_at(function, producer, _axis(function, rng))
+
+
+def _local(function: Function, rng: random.Random) -> str:
+    return rng.choice([*allocations(function)] or ["A"])
+
+
+def _inline(function: Function, rng: random.Random) -> Function:
+    return inline(function, _local(function, rng))
+
+
+def _rfactor(function: Function, rng: random.Random) -> Function:
+    return rfactor(function, _axis(function, rng))
+
+
+def _run(function: Function, rng: random.Random) -> Function:
+    run = rng.choice([parallelize, vectorize, unroll])
+    return run(function, _axis(function, rng))
+
+
+STEPS: tuple[Step, ...] = (
+    _split,
+    _split,
+    _tile,
+    _reorder,
+    _reorder,
+    _fuse,
+    _fission,
+    _cache_read,
+    _cache_write,
+    _compute_at,
+    _compute_at,
+    _inline,
+    _rfactor,
+    _rfactor,
+    _run,
+    _run,
+)
+
+
+def random_schedule(function: Function, rng: random.Random) -> Function:
+    """Apply up to four primitives that do not refuse."""
+    wanted = rng.choice([1, 2, 3, 4])
+    for _ in range(20):
+        if not wanted:
+            break
+        try:
+            scheduled = rng.choice(STEPS)(function, rng)
+        except ScheduleError:
+            continue
+        if scheduled != function and len([*walk(scheduled)]) < 400:
+            function = scheduled
+            wanted -= 1
+    return function

@@ -1,0 +1,260 @@
+"""What may be passed as a tensor or a number, and what each refusal says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tdsl
+from tdsl import f32, i32
+from tdsl.binding import bind
+from tdsl.errors import ArgumentError
+from tdsl.frontend.parser import parse
+
+M, N = tdsl.dims("M N")
+
+
+def copy(A: f32[M, N], C: tdsl.out(f32[M, N])):
+    for i, j in tdsl.grid(M, N):
+        C[i, j] = A[i, j]
+
+
+def scale(alpha: f32, n: i32, on: tdsl.bool_, Y: tdsl.inout(f32[M])):
+    for i in range(M):
+        Y[i] = Y[i] + alpha * f32(n) if on else 0
+
+
+COPY, SCALE = parse(copy), parse(scale)
+
+
+class Interface:
+    """Has the array interface, and no more."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.__array_interface__ = array.__array_interface__
+        self._owner = array
+
+
+class Convertible:
+    """Has only `__array__`."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.ones((2, 3), np.float32)
+
+
+class Shared:
+    """Speaks DLPack, and no more."""
+
+    def __init__(self, array: np.ndarray, device: int = 1) -> None:
+        self._array, self._device = array, device
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (self._device, 0)
+
+
+def array(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+    return np.ones(shape, dtype)
+
+
+def values(a: Any, c: Any) -> tuple[np.ndarray, ...]:
+    return bind(COPY, (a, c), {}).values
+
+
+def refusal(a: Any, c: Any) -> str:
+    with pytest.raises(ArgumentError) as caught:
+        values(a, c)
+    return str(caught.value)
+
+
+VIEWS = {
+    "C": array(2, 3),
+    "Fortran": np.ones((2, 3), np.float32, order="F"),
+    "strided": array(4, 6)[::2, ::2],
+    "reversed": array(2, 3)[::-1, ::-1],
+    "broadcast": np.broadcast_to(np.float32(1), (2, 3)),
+    "empty": array(0, 3),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_are_not_copied(name: str) -> None:
+    view = VIEWS[name]
+    (taken, _) = values(view, array(*view.shape))
+    assert taken.strides == view.strides
+    assert taken.__array_interface__["data"][0] == view.__array_interface__["data"][0]
+
+
+def test_other_arrays_share_their_memory() -> None:
+    for wrap in (Interface, Shared):
+        a, c = array(2, 3), array(2, 3)
+        taken = values(wrap(a), c)[0]
+        assert np.shares_memory(taken, a)
+    c = array(2, 3)
+    assert np.shares_memory(values(array(2, 3), Interface(c))[1], c)
+
+
+def test_an_object_with_array_is_an_input_only() -> None:
+    assert values(Convertible(), array(2, 3))[0].sum() == 6
+    assert refusal(array(2, 3), Convertible()) == (
+        "copy: C is a Convertible: pass a NumPy array of dtype float32"
+    )
+
+
+def test_torch_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    a, c = torch.ones(2, 3), torch.zeros(2, 3)
+    taken = values(a, c)
+    taken[1][:] = taken[0]
+    assert c.sum() == 6
+    assert refusal(a.requires_grad_(), c).startswith("copy: A cannot be shared: ")
+
+
+def test_memory_of_another_device() -> None:
+    assert refusal(Shared(array(2, 3), device=2), array(2, 3)) == (
+        "copy: A is not in the memory of the CPU (DLPack device type 2): copy it there "
+        "first"
+    )
+
+
+def test_lists() -> None:
+    assert refusal([[1.0]], array(1, 1)) == (
+        "copy: A is a list: pass np.asarray(A, dtype=np.float32)"
+    )
+    assert refusal(array(1, 1), [[1.0]]) == (
+        "copy: C is a list: pass a NumPy array of dtype float32"
+    )
+
+
+def test_masked_arrays() -> None:
+    assert refusal(np.ma.ones((2, 3), np.float32), array(2, 3)) == (
+        "copy: A is a masked array, and a kernel ignores the mask: pass A.filled(value)"
+    )
+
+
+def test_dtypes() -> None:
+    assert refusal(array(2, 3, dtype=np.float64), array(2, 3)) == (
+        "copy: A has dtype float64, but the kernel takes f32 (float32): pass "
+        "A.astype(np.float32)"
+    )
+    assert refusal(array(2, 3, dtype=">f4"), array(2, 3)) == (
+        "copy: A has dtype >f4, which is not in the byte order of this machine: pass "
+        "A.astype(np.float32)"
+    )
+
+
+def test_rank() -> None:
+    assert refusal(array(2), array(2, 3)) == (
+        "copy: A has shape (2,), but A[M, N] has 2 dimensions"
+    )
+
+
+def test_misaligned() -> None:
+    raw = np.zeros(25, np.uint8)
+    assert refusal(raw[1:].view(np.float32).reshape(2, 3), array(2, 3)) == (
+        "copy: A is misaligned: its address or strides are no multiple of 4 bytes; "
+        "pass A.copy()"
+    )
+
+
+def test_read_only() -> None:
+    c = array(2, 3)
+    c.flags.writeable = False
+    assert refusal(array(2, 3), c) == (
+        "copy: C is read-only, and the kernel writes to it: pass a copy"
+    )
+    assert not values(c, array(2, 3))[0].flags.writeable
+
+
+def test_a_result_that_overlaps_itself() -> None:
+    c = np.lib.stride_tricks.as_strided(array(3), (2, 3), (0, 4))
+    assert refusal(array(2, 3), c) == (
+        "copy: C is written, but several of its elements share memory (shape (2, 3), "
+        "strides (0, 4)): pass a copy"
+    )
+
+
+def test_results_that_overlap_inputs() -> None:
+    whole = array(4, 3)
+    message = (
+        "copy: C is written, and it shares memory with A: pass A.copy(), or another "
+        "array for C"
+    )
+    assert refusal(whole, whole) == message
+    assert refusal(whole[:2], whole[1:3]) == message
+    assert len(values(whole[::2], whole[1::2])) == 2
+
+
+def test_too_large_a_dim() -> None:
+    huge = np.lib.stride_tricks.as_strided(array(1), (2**31, 1), (0, 0))
+    assert refusal(huge, array(1, 1)) == (
+        "copy: A has shape (2147483648, 1): a dim may not exceed 2**31 - 1"
+    )
+
+
+# --- numbers ----------------------------------------------------------------------
+
+
+def numbers(alpha: Any = 1.0, n: Any = 1, on: Any = True) -> tuple[Any, ...]:
+    return bind(SCALE, (alpha, n, on, array(2)), {}).values[:3]
+
+
+def test_numbers_become_python_numbers() -> None:
+    given: list[tuple[Any, Any, Any]] = [
+        (2, 3, True),
+        (np.float32(2), np.int8(3), np.bool_(True)),
+        (np.array(2), np.array(3), np.array(True)),
+    ]
+    for alpha, n, on in given:
+        taken = numbers(alpha, n, on)
+        assert taken == (2.0, 3, True)
+        assert [type(each) for each in taken] == [float, int, bool]
+    assert numbers(alpha=float("inf"))[0] == float("inf")
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "fraction": (
+        {"n": 1.5},
+        "scale: n is 1.5, but the kernel takes an integer (i32)",
+    ),
+    "bool as integer": (
+        {"n": True},
+        "scale: n is True, but the kernel takes an integer (i32)",
+    ),
+    "large integer": (
+        {"n": 2**31},
+        "scale: n is 2147483648, which does not fit in i32",
+    ),
+    "number as bool": (
+        {"on": 1},
+        "scale: on is 1, but the kernel takes a bool: pass True or False",
+    ),
+    "huge float": (
+        {"alpha": 1e39},
+        "scale: alpha is 1e+39, which does not fit in f32: declare it f64",
+    ),
+    "array": (
+        {"alpha": array(2)},
+        "scale: alpha has shape (2,), but the kernel takes one f32 number",
+    ),
+    "text": (
+        {"alpha": "1"},
+        "scale: alpha is a str, but the kernel takes one f32 number",
+    ),
+    "complex": (
+        {"alpha": 1j},
+        "scale: alpha is a complex, but the kernel takes one f32 number",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_numbers_that_do_not_fit(name: str) -> None:
+    arguments, message = REFUSED[name]
+    with pytest.raises(ArgumentError) as caught:
+        numbers(**arguments)
+    assert str(caught.value) == message

@@ -1,0 +1,136 @@
+"""Schedules are values: immutable, comparable, replayable, and read back exactly."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tdsl.errors import ScheduleError
+from tdsl.ir.printer import print_function
+from tdsl.schedules.loops import split
+from tdsl.schedules.schedule import Schedule
+from tdsl.schedules.trace import PRIMITIVES, Step, step
+
+from .cases import packed
+from .kernels import kernel
+
+
+def test_a_method_returns_a_new_schedule() -> None:
+    first = Schedule(kernel("scale"))
+    second = first.split("i", 4)
+    assert first.steps == () and first.function == kernel("scale")
+    assert second.steps == (Step("split", (("axis", "i"), ("factor", 4))),)
+    assert second.function == split(kernel("scale"), "i", 4)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        second.steps = ()  # type: ignore[misc]
+
+
+def test_equality_and_hash_are_of_original_and_steps() -> None:
+    one = Schedule(kernel("scale")).split("i", 4)
+    same = Schedule(kernel("scale")).split("i", 4, tail="guard")
+    other = Schedule(kernel("scale")).split("i", 5)
+    assert one == same and hash(one) == hash(same)
+    assert one != other
+    assert len({one, same, other}) == 2
+
+
+def test_every_primitive_has_a_method_of_the_same_signature() -> None:
+    for name, primitive in PRIMITIVES.items():
+        mine = dict(primitive.__annotations__)
+        theirs = dict(getattr(Schedule, name).__annotations__)
+        del mine["function"]
+        assert {**mine, "return": ""} == {**theirs, "return": ""}, name
+
+
+def test_every_primitive_draws_before_and_after() -> None:
+    for name, primitive in PRIMITIVES.items():
+        assert "Before, and after `" in (primitive.__doc__ or ""), name
+
+
+def test_prints_as_the_python_that_makes_it() -> None:
+    schedule = Schedule(kernel("matmul")).split("i", 8, names=("a", "b"))
+    schedule = schedule.cache_read("B", None, layout=("k", "j")).reorder("k", "j")
+    assert str(schedule) == (
+        'schedule.split("i", 8, names=("a", "b"))'
+        '.cache_read("B", None, layout=("k", "j")).reorder("k", "j")'
+    )
+
+
+def test_json_is_versionless_plain_data() -> None:
+    schedule = Schedule(kernel("matmul")).tile(("i", "j"), (2, 3)).unroll("i_i")
+    assert schedule.to_json() == (
+        '{"function": "matmul", "steps": [{"primitive": "tile", "arguments": '
+        '{"axes": ["i", "j"], "factors": [2, 3]}}, {"primitive": "unroll", '
+        '"arguments": {"axis": "i_i"}}]}'
+    )
+
+
+def test_replays_on_another_function() -> None:
+    schedule = Schedule(kernel("scale")).split("i", 8)
+    again = schedule.replay(kernel("scale_fixed"))
+    assert again.original == kernel("scale_fixed")
+    assert "range(i_o, i_o + 8)" in print_function(again.function)
+
+
+def test_a_replay_that_fails_names_the_step() -> None:
+    schedule = Schedule(kernel("matmul")).split("i", 8).reorder("k", "i_i")
+    with pytest.raises(ScheduleError) as caught:
+        schedule.replay(kernel("scale"))
+    assert str(caught.value) == (
+        'reorder: no axis "k" in scale; the axes are "i_o", "i_i"\n'
+        '  in step 2 of 2: reorder("k", "i_i")'
+    )
+
+
+BAD_JSON = (
+    (
+        "[",
+        "this is not the JSON of a schedule: Expecting value: line 1 column 2 (char 1)",
+    ),
+    ("[]", 'this is not the JSON of a schedule: it needs an object with "steps"'),
+    (
+        '{"steps": [3]}',
+        'step 1 is 3; a step is an object with "primitive" and "arguments"',
+    ),
+    (
+        '{"steps": [{"primitive": "melt", "arguments": {}}]}',
+        'no primitive "melt"; the primitives are "split", "tile", "reorder", "fuse", '
+        '"fission", "unroll", "vectorize", "parallelize", "cache_read", "cache_write", '
+        '"compute_at", "inline", "rfactor"',
+    ),
+    (
+        '{"steps": [{"primitive": "fuse", "arguments": {"outer": "i", "in": "j"}}]}',
+        'fuse has no argument "in"; its arguments are "outer", "inner"',
+    ),
+    (
+        '{"steps": [{"primitive": "fuse", "arguments": {"outer": "i"}}]}',
+        'fuse needs the argument "inner"',
+    ),
+    (
+        '{"steps": [{"primitive": "unroll", "arguments": {"axis": 1.5}}]}',
+        "unroll: axis=1.5; arguments are strings, integers and tuples of those",
+    ),
+    (
+        '{"steps": [{"primitive": "reorder", "arguments": {"axes": "ij"}}]}',
+        "reorder: axes='ij' is no list of names",
+    ),
+)
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_JSON)
+def test_json_that_is_no_schedule(text: str, message: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        Schedule.from_json(kernel("matmul"), text)
+    assert str(caught.value) == message
+
+
+def test_a_step_leaves_out_defaults() -> None:
+    arguments = {"axis": "i", "factor": 4, "tail": "guard", "names": None}
+    assert str(step("split", arguments)) == 'split("i", 4)'
+
+
+def test_the_packed_matmul_reads_back() -> None:
+    schedule = packed(Schedule(kernel("matmul")))
+    again = Schedule.from_json(kernel("matmul"), schedule.to_json())
+    assert print_function(again.function) == print_function(schedule.function)

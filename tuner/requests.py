@@ -1,0 +1,114 @@
+"""A tuning job with every choice made and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ..entries import Situation, fingerprint, program_hash, situation
+from ..errors import ArgumentError
+from ..ir.nodes import Function, Role
+from ..ir.numerics import Numerics
+from ..target import Target
+from .contenders import ContenderSource
+from .fingerprint import tool_versions
+from .records import Key
+
+
+class Tunable(Protocol):
+    """What `tune` needs of a kernel."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+
+    @property
+    def function(self) -> Function:
+        """The parsed program."""
+
+    @property
+    def numerics(self) -> Numerics:
+        """The numerics class, unless the job names another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to tune, for what, and for how long."""
+
+    name: str
+    function: Function
+    dims: dict[str, int]
+    threads: int
+    numerics: Numerics
+    target: Target
+    budget: float
+    seed: int
+    ledger: Path
+    contender: ContenderSource | None
+
+    @property
+    def situation(self) -> Situation:
+        """What the winner's entry is filed under."""
+        return situation(
+            program_hash(self.function),
+            self.dims,
+            self.threads,
+            self.numerics,
+            fingerprint(self.target),
+        )
+
+    @property
+    def key(self) -> Key:
+        """What the ledger files this job's candidates under."""
+        where = self.situation
+        return Key(
+            where.program,
+            self.name,
+            self.dims,
+            {p.tensor.name: p.tensor.dtype.name for p in self.function.params},
+            self.threads,
+            self.numerics,
+            where.target,
+            tool_versions(),
+        )
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of what the function computes."""
+        params = self.function.params
+        written = [p.tensor.dtype.name for p in params if p.role is not Role.INPUT]
+        return written[0] if written else ""
+
+
+def check_dims(
+    kernel: str, function: Function, dims: Mapping[str, int]
+) -> dict[str, int]:
+    """Return *dims* in the function's order; raise ArgumentError where they do not fit.
+
+    Every dim needs a size that keeps its assumptions.
+    """
+    known = [dim.name for dim in function.dims]
+    listed = ", ".join(known) or "none"
+    for name in dims:
+        if name not in known:
+            raise ArgumentError(f"{kernel} has no dim {name!r}; its dims are {listed}")
+    missing = [name for name in known if name not in dims]
+    if missing:
+        example = " ".join(f"{name}=512" for name in missing)
+        raise ArgumentError(
+            f"{kernel} needs a size for {', '.join(missing)}; add {example}"
+        )
+    for dim in function.dims:
+        size = dims[dim.name]
+        given = f"{dim.name}={size}"
+        if size < dim.min:
+            raise ArgumentError(f"{given}: {kernel} assumes at least {dim.min}")
+        if dim.max is not None and size > dim.max:
+            raise ArgumentError(f"{given}: {kernel} assumes at most {dim.max}")
+        if size % dim.multiple:
+            raise ArgumentError(
+                f"{given}: {kernel} assumes a multiple of {dim.multiple}"
+            )
+    return {name: dims[name] for name in known}
