@@ -20,18 +20,17 @@ from ..errors import BackendError
 from ..ir.dtypes import DType
 from ..ir.nodes import Function
 from ..target import Target
-from .modules import GuardedCache, load_module
-from .simd import VectorType as _VectorType  # noqa: F401 - registers the data model
+from .modules import load_module
 from .source import LAYOUTS, Source, emit_source
 
-_SCALARS = {
+_SCALARS: dict[str, Any] = {
     "f32": types.float64,
     "f64": types.float64,
     "i32": types.int64,
     "i64": types.int64,
     "bool": types.boolean,
 }
-_ELEMENTS = {
+_ELEMENTS: dict[str, Any] = {
     "f32": types.float32,
     "f64": types.float64,
     "i32": types.int32,
@@ -104,7 +103,6 @@ class CompiledFunction:
             source = self.source_for(key)
             module = load_module(self.function.name, source.text)
             entry = getattr(module, source.name)
-            entry._cache = GuardedCache(entry.py_func)
             assert module.__file__ is not None
             self._paths[key] = Path(module.__file__)
             self._entries[key] = entry
@@ -157,7 +155,7 @@ def _argument_type(dtype: DType, param: Any, layout: str) -> Any:
     rank = len(param.tensor.shape)
     if not rank:
         return _SCALARS[dtype.name]
-    order = layout if layout in ("C", "F") else "A"
+    order: Any = layout if layout in ("C", "F") else "A"
     if rank == 1 and order == "F":
         order = "C"
     return types.Array(_ELEMENTS[dtype.name], rank, order)
@@ -189,7 +187,7 @@ def compile_function(
 def _check_process(target: Target) -> None:
     """Refuse a target that this process does not compile for."""
     wanted = target.environment()
-    if not wanted or (config.CPU_NAME or "") == target.cpu:
+    if not wanted or getattr(config, "CPU_NAME", None) == target.cpu:
         return
     settings = " ".join(f"{key}='{value}'" for key, value in wanted.items())
     raise BackendError(

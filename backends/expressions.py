@@ -25,7 +25,6 @@ from ..ir.nodes import (
     Select,
     Unary,
 )
-
 from .storage import LANE, Addresses
 from .vocabulary import FUNCTIONS
 
@@ -70,6 +69,15 @@ class Expressions:
         self._used = used
         self._types = types
         self._contract = contract
+
+    def use(self, *operations: str) -> None:
+        """See that the module imports *operations*."""
+        self._used.update(operations)
+
+    @property
+    def contracts(self) -> bool:
+        """Whether a product and a sum become one fused operation."""
+        return self._contract
 
     def call(self, operation: str, *arguments: str) -> str:
         """Return the text of a call of a SIMD operation."""
@@ -179,11 +187,8 @@ class Expressions:
     def _constant(self, node: Const) -> Value:
         if node.dtype.kind == "bool":
             return Value(repr(bool(node.value)), node.dtype, 0)
-        number: float | int
-        if node.dtype.kind == "float":
-            number = float(node.value)
-        else:
-            number = int(node.value)
+        is_float = node.dtype.kind == "float"
+        number = float(node.value) if is_float else int(node.value)
         text = repr(number)
         if isinstance(number, float) and (isinf(number) or isnan(number)):
             text = "np.nan" if isnan(number) else "np.inf" if number > 0 else "-np.inf"

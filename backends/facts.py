@@ -16,7 +16,7 @@ from ..ir.nodes import Dim, For
 
 
 class Facts:
-    """The bounds and congruences of the axes of *loops* (outermost first) and *dims*."""
+    """Bounds and congruences of the axes of *loops*, outermost first, and of *dims*."""
 
     def __init__(self, dims: Iterable[Dim], loops: Iterable[For] = ()) -> None:
         self._dims = {dim.name: dim for dim in dims}

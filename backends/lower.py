@@ -45,7 +45,10 @@ def split_odd_vectors(function: Function) -> Function:
         end = tile.start + tile.extent
         others = tuple(stop for stop in statement.stops if stop != end)
         inner = replace(
-            statement, starts=(start,), stops=(start + lanes, *others), body=statement.body
+            statement,
+            starts=(start,),
+            stops=(start + lanes, *others),
+            body=statement.body,
         )
         return replace(
             statement,
@@ -56,5 +59,3 @@ def split_odd_vectors(function: Function) -> Function:
         )
 
     return rewrite(function, split)
-
-

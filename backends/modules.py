@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
 
 from ..paths import cache_folder
 
@@ -56,7 +57,11 @@ def load_module(name: str, text: str) -> ModuleType:
     if loaded is not None:
         return loaded
     path = _write(f"{module_name}.py", whole)
-    return _import(f"tdsl_generated_{module_name}", path)
+    module = _import(f"tdsl_generated_{module_name}", path)
+    for member in vars(module).values():
+        if isinstance(member, Dispatcher):
+            guard_cache(member)
+    return module
 
 
 def _write(filename: str, text: str) -> Path:
@@ -116,21 +121,26 @@ def _import(module_name: str, path: Path) -> ModuleType:
     return module
 
 
-class GuardedCache(FunctionCache):  # type: ignore[misc]
+def guard_cache(dispatcher: Any) -> None:
+    """Make *dispatcher* ignore damaged machine code and full disks."""
+    dispatcher._cache = GuardedCache(dispatcher.py_func)  # type: ignore[no-untyped-call]
+
+
+class GuardedCache(FunctionCache):
     """Numba's on-disk cache, for which damaged files and full disks are no error."""
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the stored machine code, or None where there is none that works."""
         try:
-            return super().load_overload(signature, target_context)
+            return super().load_overload(signature, target_context)  # type: ignore[no-untyped-call]
         except Exception:  # whatever a damaged pickle raises
             with contextlib.suppress(Exception):
-                self.flush()
+                self.flush()  # type: ignore[no-untyped-call]
             return None
 
     def save_overload(self, signature: Any, data: Any) -> None:
         """Store machine code if the disk takes it."""
         try:
-            super().save_overload(signature, data)
+            super().save_overload(signature, data)  # type: ignore[no-untyped-call]
         except OSError as problem:
             _warn_once(str(self.cache_path), str(problem))

@@ -31,7 +31,6 @@ from ..ir.nodes import (
     Store,
 )
 from ..ir.walk import allocations, loads, walk
-
 from .facts import Facts
 
 TILE_KINDS = (LoopKind.UNROLLED, LoopKind.VECTORIZED)
@@ -85,9 +84,9 @@ def tile_loop(loop: For) -> TileLoop:
     return TileLoop(loop.axis, start_, extent_, tuple(guards))
 
 
-def extremes(form: Affine, tiles: Iterable[TileLoop], steps: dict[str, int]) -> tuple[
-    Affine, Affine
-] | None:
+def extremes(
+    form: Affine, tiles: Iterable[TileLoop], steps: dict[str, int]
+) -> tuple[Affine, Affine] | None:
     """Return the least and the greatest value of *form* over the tiles, inner first.
 
     None where a tile axis stands inside a floor division.
@@ -114,7 +113,7 @@ def _divided(form: Affine, axis: str) -> bool:
 class Plan:
     """The guards, safe loads and shared conditions of every statement of a function."""
 
-    def __init__(self, function: Function, parallel: bool) -> None:
+    def __init__(self, function: Function) -> None:
         self.function = function
         self.tiles: dict[str, TileLoop] = {}
         self.steps: dict[str, int] = {}
@@ -129,7 +128,6 @@ class Plan:
         self.nonempty: dict[int, tuple[Affine, ...]] = {}
         self.locals = allocations(function)
         self._places: dict[str, tuple[For | If, ...]] = {}
-        self._parallel = parallel
         self._index_tiles(function.body)
         accesses = list(self._accesses(function.body, ()))
         for tensor, index, _ in accesses:
@@ -192,16 +190,22 @@ class Plan:
             if least is None or not facts.holds(least[0]):
                 result.append(Guard(form, least[0] if least else None))
                 self.full[form] = result[-1].full
-        return tuple(g for g in result if not self._implied(g, result, tiles))
+        return self._without_implied(result, tiles)
 
-    def _implied(self, guard: Guard, all_: list[Guard], tiles: list[TileLoop]) -> bool:
-        """Return whether another guard is never greater, as `j_v < N` for `j_u < N`."""
-        for other in all_:
-            bounds = extremes(guard.form - other.form, tiles, self.steps)
-            if bounds and bounds[0].is_constant and bounds[0].constant >= 0:
-                if other is not guard and guard.form != other.form:
-                    return True
-        return False
+    def _without_implied(
+        self, guards: list[Guard], tiles: list[TileLoop]
+    ) -> tuple[Guard, ...]:
+        """Drop guards that another one implies, as `j_v < N` implies `j_u < N`."""
+        kept = list(guards)
+        for guard in guards:
+            for other in kept:
+                if other is guard:
+                    continue
+                bounds = extremes(guard.form - other.form, tiles, self.steps)
+                if bounds and bounds[0].is_constant and bounds[0].constant >= 0:
+                    kept.remove(guard)
+                    break
+        return tuple(kept)
 
     def _facts(self, outer: tuple[For | If, ...]) -> Facts:
         loops = [

@@ -22,7 +22,6 @@ from ..ir.nodes import (
     Stmt,
 )
 from ..ir.walk import loads, rewrite, walk
-
 from .plan import TILE_KINDS, tile_loop
 
 _LARGEST = 1024  # elements of a register tensor; more would only spill
@@ -172,15 +171,15 @@ def _layout_of(access: _Access, depth: int) -> RegisterLayout | None:
             if loop.kind is not LoopKind.VECTORIZED or counter not in subscript.names():
                 continue
             rest = subscript - name(counter)
-            if result.lane_dimension is not None or not _aligned(rest, extent, counters):
+            if result.lane_dimension is not None or not _aligned(
+                rest, extent, counters
+            ):
                 return None
             result = RegisterLayout(dimension, extent)
     return result
 
 
-def _aligned(
-    rest: Affine, lanes: int, counters: dict[str, tuple[For, int]]
-) -> bool:
+def _aligned(rest: Affine, lanes: int, counters: dict[str, tuple[For, int]]) -> bool:
     """Return whether *rest* is always a multiple of *lanes*."""
     for atom, coefficient in rest.terms:
         if not isinstance(atom, str):

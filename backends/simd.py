@@ -31,7 +31,7 @@ _SCALARS: dict[str, types.Type] = {
 _DTYPES = {scalar: dtype for dtype, scalar in _SCALARS.items()}
 
 
-class VectorType(types.Type):  # type: ignore[misc]
+class VectorType(types.Type):
     """The Numba type of *lanes* values of *dtype*; of dtype bool it is a mask."""
 
     def __init__(self, dtype: str, lanes: int) -> None:
@@ -40,11 +40,11 @@ class VectorType(types.Type):  # type: ignore[misc]
         super().__init__(name=f"{dtype}x{lanes}")
 
 
-@register_model(VectorType)  # type: ignore[untyped-decorator]
-class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+@register_model(VectorType)
+class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, vector_type: VectorType) -> None:
         backend = llvm_type(vector_type.dtype, vector_type.lanes)
-        super().__init__(manager, vector_type, backend)
+        super().__init__(manager, vector_type, backend)  # type: ignore[no-untyped-call]
 
 
 def vector(dtype: str, lanes: int) -> VectorType:
@@ -56,6 +56,7 @@ def vector(dtype: str, lanes: int) -> VectorType:
 
 
 def shape_of(type_: Any) -> tuple[str, int]:
+    """Return dtype and lanes of a Numba type; 0 lanes is a scalar."""
     if isinstance(type_, VectorType):
         return type_.dtype, type_.lanes
     dtype = _DTYPES.get(type_)
@@ -69,6 +70,7 @@ def _type(dtype: str, lanes: int) -> Any:
 
 
 def as_lanes(builder: Any, type_: Any, value: Any) -> Lanes:
+    """Return an LLVM value of a Numba type as `Lanes`."""
     dtype, lanes = shape_of(type_)
     return Lanes(builder, dtype, lanes, value)
 
@@ -157,41 +159,35 @@ def _floor_division(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
     return quotient, (minus_one | zero).choose(0, remainder)
 
 
-def _float_mod(a: Lanes, b: Lanes) -> Lanes:
+def _float_division(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
+    """Return quotient and remainder, rounded down, as NumPy's `divmod` finds them."""
     if a.dtype == "f32":
-        return _float_mod(a.convert("f64"), b.convert("f64")).convert("f32")
+        wide = _float_division(a.convert("f64"), b.convert("f64"))
+        return wide[0].convert("f32"), wide[1].convert("f32")
     remainder = a.make(a.builder.frem(a.value, b.value))
-    differ = remainder.compare("lt", 0.0) ^ b.compare("lt", 0.0)
-    adjusted = differ.choose(remainder + b, remainder)
-    zero = a.constant(0.0).call("copysign", b)
-    return remainder.compare("eq", 0.0).choose(zero, adjusted)
-
-
-def _float_floordiv(a: Lanes, b: Lanes) -> Lanes:
-    if a.dtype == "f32":
-        return _float_floordiv(a.convert("f64"), b.convert("f64")).convert("f32")
-    # As npy_divmod: from the exact remainder, so that a large quotient rounds well.
-    quotient = (a - _float_mod(a, b)) / b
+    nonzero = remainder.compare("ne", 0.0)
+    differ = nonzero & (remainder.compare("lt", 0.0) ^ b.compare("lt", 0.0))
+    quotient = (a - remainder) / b
+    quotient = differ.choose(quotient - 1.0, quotient)
     down = quotient.call("floor")
     nearest = (quotient - down).compare("gt", 0.5).choose(down + 1.0, down)
-    signed_zero = a.constant(0.0).call("copysign", a / b)
-    whole = quotient.compare("eq", 0.0).choose(signed_zero, nearest)
-    return b.compare("eq", 0.0).choose(a / b, whole)
+    zero = a.constant(0.0)
+    is_zero = quotient.compare("eq", 0.0)
+    whole = is_zero.choose(zero.call("copysign", a / b), nearest)
+    whole = b.compare("eq", 0.0).choose(a / b, whole)
+    adjusted = differ.choose(remainder + b, remainder)
+    return whole, nonzero.choose(adjusted, zero.call("copysign", b))
 
 
-floordiv = binary_operation(
-    "floordiv",
-    lambda a, b: (
-        _float_floordiv(a, b) if is_float(a.dtype) else _floor_division(a, b)[0]
-    ),
-)
-mod = binary_operation(
-    "mod",
-    lambda a, b: _float_mod(a, b) if is_float(a.dtype) else _floor_division(a, b)[1],
-)
+def _division(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
+    return _float_division(a, b) if is_float(a.dtype) else _floor_division(a, b)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+floordiv = binary_operation("floordiv", lambda a, b: _division(a, b)[0])
+mod = binary_operation("mod", lambda a, b: _division(a, b)[1])
+
+
+@intrinsic
 def fma(_context: Any, a: Any, b: Any, c: Any) -> Any:
     """Return `a * b + c` with one rounding (integers: wrapping)."""
     _require_same(a, b, c)
@@ -203,7 +199,7 @@ def fma(_context: Any, a: Any, b: Any, c: Any) -> Any:
     return a(a, b, c), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def select(_context: Any, mask: Any, then: Any, otherwise: Any) -> Any:
     """Return *then* where *mask* holds, else *otherwise*."""
     _require_same(then, otherwise)
@@ -217,7 +213,7 @@ def select(_context: Any, mask: Any, then: Any, otherwise: Any) -> Any:
 # --- making and taking apart --------------------------------------------------------
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def convert(_context: Any, a: Any, target: Any) -> Any:
     """Convert every lane to the dtype of the type *target*, as NumPy's `astype`."""
     result = target.instance_type
@@ -229,7 +225,7 @@ def convert(_context: Any, a: Any, target: Any) -> Any:
     return result(a, target), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def splat(_context: Any, scalar: Any, target: Any) -> Any:
     """Return *scalar*, converted to the dtype of *target*, in every lane."""
     result = target.instance_type
@@ -242,6 +238,7 @@ def splat(_context: Any, scalar: Any, target: Any) -> Any:
 
 
 def build_splat(builder: Any, result: VectorType, element: Any) -> Any:
+    """Return an LLVM vector with *element* in every lane."""
     type_ = llvm_type(result.dtype, result.lanes)
     undefined = ir.Constant(type_, ir.Undefined)
     first = builder.insert_element(undefined, element, ir.IntType(32)(0))
@@ -256,7 +253,7 @@ def lane_numbers(builder: Any, dtype: str, lanes: int) -> Lanes:
     return Lanes(builder, dtype, lanes, ir.Constant(llvm_type(dtype, lanes), numbers))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def iota(_context: Any, target: Any) -> Any:
     """Return 0, 1, 2, ... in the lanes of the integer vector type *target*."""
     result = target.instance_type
@@ -267,7 +264,7 @@ def iota(_context: Any, target: Any) -> Any:
     return result(target), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def first_lanes(_context: Any, count: Any, target: Any) -> Any:
     """Return a mask that holds in the lanes below *count* (any integer)."""
     result = target.instance_type
@@ -282,7 +279,7 @@ def first_lanes(_context: Any, count: Any, target: Any) -> Any:
     return result(types.int64, target), generate
 
 
-@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+@intrinsic(prefer_literal=True)
 def extract(_context: Any, a: Any, lane: Any) -> Any:
     """Return the element of the constant *lane*."""
     number = lane.literal_value
@@ -293,7 +290,7 @@ def extract(_context: Any, a: Any, lane: Any) -> Any:
     return _SCALARS[a.dtype](a, lane), generate
 
 
-@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+@intrinsic(prefer_literal=True)
 def insert(_context: Any, a: Any, element: Any, lane: Any) -> Any:
     """Return *a* with *element* in the constant *lane*."""
     number = lane.literal_value
@@ -342,7 +339,7 @@ reduce_min = _reduction("reduce_min", lambda a, b: build_extreme(a, b, "lt"))
 reduce_max = _reduction("reduce_max", lambda a, b: build_extreme(a, b, "gt"))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def any_lane(_context: Any, mask: Any) -> Any:
     """Return whether *mask* holds in any lane."""
 
@@ -353,7 +350,7 @@ def any_lane(_context: Any, mask: Any) -> Any:
     return types.boolean(mask), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def mask_where(_context: Any, form: Any, mask: Any) -> Any:
     """Return *mask* if the integer *form* is >= 0, else no lane."""
 

@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from .lanes import BITS, declare_and_call, llvm_type, suffix
 from .simd import build_splat, lane_numbers, shape_of
 
+
 def storage_type(dtype: str, lanes: int) -> ir.Type:
     """Return the type in memory, where a bool is a byte."""
     element = ir.IntType(8) if dtype == "bool" else llvm_type(dtype, 0)
@@ -45,7 +46,7 @@ def _to_storage(builder: Any, dtype: str, lanes: int, value: Any) -> Any:
     return builder.zext(value, storage_type(dtype, lanes))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def address(_context: Any, array: Any) -> Any:
     """Return the address of the first element of *array* as an integer."""
 
@@ -56,13 +57,13 @@ def address(_context: Any, array: Any) -> Any:
     return types.int64(array), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def keep(_context: Any, array: Any) -> Any:
     """Hold a reference to *array* until here; its address is in use."""
     return types.void(array), lambda _target, _builder, _signature, _values: None
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def load(_context: Any, base: Any, offset: Any, target: Any) -> Any:
     """Return the elements from *offset* on: one per lane of *target*."""
     result = target.instance_type
@@ -77,7 +78,7 @@ def load(_context: Any, base: Any, offset: Any, target: Any) -> Any:
     return result(types.int64, types.int64, target), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def load_splat(_context: Any, base: Any, offset: Any, target: Any) -> Any:
     """Return the one element at *offset* in every lane of *target*."""
     result = target.instance_type
@@ -92,7 +93,7 @@ def load_splat(_context: Any, base: Any, offset: Any, target: Any) -> Any:
     return result(types.int64, types.int64, target), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def load_masked(_context: Any, base: Any, offset: Any, mask: Any, target: Any) -> Any:
     """Load where *mask* holds; the other lanes are 0 and their memory is not read."""
     result = target.instance_type
@@ -114,7 +115,7 @@ def _storage_suffix(dtype: str, lanes: int) -> str:
     return f"v{lanes}i8" if dtype == "bool" else suffix(dtype, lanes)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def store(_context: Any, base: Any, offset: Any, value: Any) -> Any:
     """Store the lanes of *value* from *offset* on."""
     dtype, lanes = shape_of(value)
@@ -127,7 +128,7 @@ def store(_context: Any, base: Any, offset: Any, value: Any) -> Any:
     return types.void(types.int64, types.int64, value), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def store_masked(_context: Any, base: Any, offset: Any, mask: Any, value: Any) -> Any:
     """Store the lanes of *value* where *mask* holds."""
     dtype, lanes = shape_of(value)
@@ -147,7 +148,7 @@ def store_masked(_context: Any, base: Any, offset: Any, mask: Any, value: Any) -
 # --- lanes that are not neighbours ----------------------------------------------------
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def load_strided(
     _context: Any, base: Any, offset: Any, stride: Any, target: Any
 ) -> Any:
@@ -173,7 +174,7 @@ def _lane_pointer(builder: Any, dtype: str, values: Any, lane: int) -> Any:
     return _pointer(builder, dtype, base, builder.add(offset, distance))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def store_strided(
     _context: Any, base: Any, offset: Any, stride: Any, value: Any
 ) -> Any:
@@ -237,7 +238,7 @@ def _all_lanes(lanes: int) -> Any:
     return ir.Constant(llvm_type("bool", lanes), [ir.IntType(1)(1)] * lanes)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def load_strided_masked(
     _context: Any, base: Any, offset: Any, stride: Any, mask: Any, target: Any
 ) -> Any:
@@ -253,7 +254,7 @@ def load_strided_masked(
     return result(integer, integer, integer, mask, target), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def store_strided_masked(
     _context: Any, base: Any, offset: Any, stride: Any, mask: Any, value: Any
 ) -> Any:
@@ -268,7 +269,7 @@ def store_strided_masked(
     return types.void(integer, integer, integer, mask, value), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def gather(_context: Any, base: Any, offsets: Any, target: Any) -> Any:
     """Load each lane from its own offset."""
     result = target.instance_type
@@ -280,7 +281,7 @@ def gather(_context: Any, base: Any, offsets: Any, target: Any) -> Any:
     return result(types.int64, offsets, target), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def gather_masked(
     _context: Any, base: Any, offsets: Any, mask: Any, target: Any
 ) -> Any:
@@ -294,7 +295,7 @@ def gather_masked(
     return result(types.int64, offsets, mask, target), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def scatter(_context: Any, base: Any, offsets: Any, value: Any) -> Any:
     """Store each lane at its own offset."""
     dtype, lanes = shape_of(value)
@@ -306,7 +307,7 @@ def scatter(_context: Any, base: Any, offsets: Any, value: Any) -> Any:
     return types.void(types.int64, offsets, value), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def scatter_masked(
     _context: Any, base: Any, offsets: Any, mask: Any, value: Any
 ) -> Any:

@@ -41,8 +41,10 @@ def lift_sizes(
     def lifted(statement: Stmt) -> Stmt:
         if isinstance(statement, For):
             stops = tuple(_lift_stop(form, tiles, steps) for form in statement.stops)
-            return statement if stops == statement.stops else replace(
-                statement, stops=stops
+            return (
+                statement
+                if stops == statement.stops
+                else replace(statement, stops=stops)
             )
         if isinstance(statement, Alloc) and statement.memory is Memory.ARRAY:
             tensor = statement.tensor
@@ -104,7 +106,7 @@ def _divides_by(function: Function, loop: For) -> bool:
 
 
 def _literal_dimensions(function: Function) -> set[tuple[str, int]]:
-    """Return the dimensions of locals that an unrolled or vectorized loop subscripts."""
+    """Return the dimensions that unrolled or vectorized loops subscript."""
     result: set[tuple[str, int]] = set()
 
     def visit(block: Block, tiles: frozenset[str]) -> None:

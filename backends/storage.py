@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..ir.affine import Affine, FloorDiv
-
 from .writer import Writer
 
 LANE = "@lane"  # the lane number in a vectorized loop, in substituted forms
@@ -61,7 +60,8 @@ class Addresses:
 
     def test(self, form: Affine) -> str:
         """Return `form >= 0` as a comparison of two sums without minus signs."""
-        left, right = [], []
+        left: list[tuple[int, tuple[str, ...]]] = []
+        right: list[tuple[int, tuple[str, ...]]] = []
         for atom, coefficient in form.terms:
             side = right if coefficient > 0 else left
             side.append((abs(coefficient), (self._atom(atom),)))
@@ -80,8 +80,10 @@ class Addresses:
         if isinstance(atom, str):
             return self._identifiers.get(atom, atom)
         text = self.integer(atom.numerator)
-        text = f"({text})//{atom.divisor}" if " " in text or "*" in text else (
-            f"{text}//{atom.divisor}"
+        text = (
+            f"({text})//{atom.divisor}"
+            if " " in text or "*" in text
+            else (f"{text}//{atom.divisor}")
         )
         return self._writer.named("whole", text, self.depth(atom.numerator))
 
@@ -130,7 +132,9 @@ def _sum(terms: list[tuple[int, tuple[str, ...]]]) -> str:
         if coefficient == 0:
             continue
         size = abs(coefficient)
-        product = "*".join(([str(size)] if size != 1 or not factors else []) + [*factors])
+        product = "*".join(
+            ([str(size)] if size != 1 or not factors else []) + [*factors]
+        )
         sign = " - " if coefficient < 0 else " + "
         text += (sign if text else sign.strip(" +")) + product
     return text or "0"

@@ -498,4 +498,3 @@ absolute = unary_operation("absolute", _absolute)
 floor = unary_operation("floor", _rounding("floor"))
 ceil = unary_operation("ceil", _rounding("ceil"))
 power = binary_operation("power", _build_power)
-

@@ -3,21 +3,61 @@
 from __future__ import annotations
 
 OPERATIONS = frozenset(
-    """
-    add sub mul div neg floordiv mod fma minimum maximum select
-    lt le gt ge eq ne logical_and logical_or logical_not
-    convert splat iota first_lanes extract insert any_lane mask_where
-    reduce_add reduce_mul reduce_min reduce_max
-    """.split()
+    [
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "neg",
+        "floordiv",
+        "mod",
+        "fma",
+        "minimum",
+        "maximum",
+        "select",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "eq",
+        "ne",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "convert",
+        "splat",
+        "iota",
+        "first_lanes",
+        "extract",
+        "insert",
+        "any_lane",
+        "mask_where",
+        "reduce_add",
+        "reduce_mul",
+        "reduce_min",
+        "reduce_max",
+    ]
 )
 """What `simd` offers."""
 
 MEMORY_OPERATIONS = frozenset(
-    """
-    address keep load load_splat load_masked store store_masked
-    load_strided load_strided_masked store_strided store_strided_masked
-    gather gather_masked scatter scatter_masked
-    """.split()
+    [
+        "address",
+        "keep",
+        "load",
+        "load_splat",
+        "load_masked",
+        "store",
+        "store_masked",
+        "load_strided",
+        "load_strided_masked",
+        "store_strided",
+        "store_strided_masked",
+        "gather",
+        "gather_masked",
+        "scatter",
+        "scatter_masked",
+    ]
 )
 """What `simd_memory` offers."""
 
@@ -25,10 +65,23 @@ FUNCTIONS = {
     "abs": "absolute",
     **{
         name: name
-        for name in (
-            "exp exp2 expm1 log log2 log1p sqrt rsqrt sin cos tanh erf sigmoid "
-            "floor ceil"
-        ).split()
+        for name in [
+            "exp",
+            "exp2",
+            "expm1",
+            "log",
+            "log2",
+            "log1p",
+            "sqrt",
+            "rsqrt",
+            "sin",
+            "cos",
+            "tanh",
+            "erf",
+            "sigmoid",
+            "floor",
+            "ceil",
+        ]
     },
 }
 """The operation in `vector_math` of each function of the kernel language."""

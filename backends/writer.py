@@ -8,7 +8,12 @@ leave loops. Each region numbers values by text, so a repeated load is written o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from ..ir.nodes import Stmt
 
 
 @dataclass(slots=True)
@@ -29,6 +34,7 @@ class Writer:
         self.stack = [Region("")]
         self.floor = 0
         self.barrier = 0
+        self._place: tuple[str, int] | None = None
         self._used = set(reserved)
         self._depth: dict[str, int] = {}
 
@@ -66,7 +72,22 @@ class Writer:
         root.tail = []
         return block_text(root, indent)
 
-    # --- names --------------------------------------------------------------------------
+    @contextmanager
+    def block(self, header: str) -> Iterator[Region]:
+        """Write an indented block under the line *header*."""
+        region = self.open(header)
+        yield region
+        self.close()
+
+    def comment(self, statement: Stmt) -> str:
+        """Return a comment with the user's line of *statement*, where it is new."""
+        span = statement.span
+        if span is None or self._place == (span.file, span.line):
+            return ""
+        self._place = (span.file, span.line)
+        return f"  # {PurePath(span.file).name}:{span.line}"
+
+    # --- names ------------------------------------------------------------------
 
     def fresh(self, stem: str) -> str:
         """Return an unused identifier like *stem*."""
@@ -86,7 +107,7 @@ class Writer:
         """Return the index of the region that defines the integer variable *name*."""
         return self._depth.get(name, 0)
 
-    # --- named values -------------------------------------------------------------------
+    # --- named values -----------------------------------------------------------
 
     def named(
         self, stem: str, expression: str, depth: int, owner: str | None = None
@@ -112,7 +133,9 @@ class Writer:
     def forget(self, tensor: str) -> None:
         """Drop the values read from *tensor*, which is being written."""
         for region in self.stack:
-            stale = [key for key, (_, owner) in region.values.items() if owner == tensor]
+            stale = [
+                key for key, (_, owner) in region.values.items() if owner == tensor
+            ]
             for key in stale:
                 del region.values[key]
 

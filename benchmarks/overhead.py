@@ -104,7 +104,7 @@ def call_cost(repeats: int) -> list[Cost]:
     values = (*call.values, *call.dims.values())
     bare = kernel.compile(
         default_schedule(kernel.function, host(), kernel.numerics)
-    ).entry
+    ).entry_for(("C",) * len(kernel.function.params))
     bare(*values)
     samples: dict[str, list[float]] = {"bare": [], "out": [], "new": []}
     for _ in range(max(repeats, 15)):

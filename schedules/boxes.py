@@ -12,6 +12,7 @@ from .bounds import (
     constant_extent,
     extent_over_dims,
     highest,
+    is_nonnegative,
     lowest,
     prune_starts,
     prune_stops,
@@ -57,10 +58,11 @@ def bounding_side(
 ) -> Side | None:
     """Return the interval that covers one subscript in all its forms.
 
-    *size* is the tensor's extent, which clamps it. None where no bound is known.
+    *size* is the tensor's extent, which clamps it. Where nothing smaller is known the
+    interval is the whole dimension; None if its size is not a form over dims.
     """
-    low = _meet([lowest(form, inner) for form, inner in forms], upper=False)
-    high = _meet([highest(form, inner) for form, inner in forms], upper=True)
+    low = _meet([lowest(form, inner) for form, inner in forms], place, upper=False)
+    high = _meet([highest(form, inner) for form, inner in forms], place, upper=True)
     best: tuple[Affine, Affine] | None = None
     for origin in low:
         extent = extent_over_dims(
@@ -71,7 +73,9 @@ def bounding_side(
         if best is None or _is_smaller(extent, best[1]):
             best = origin, extent
     if best is None:
-        return None
+        if not size.names() <= place.dims.keys():
+            return None
+        return Side(affine(0), size, (affine(0),), (size,))
     starts = prune_starts((*low, affine(0)), place.around, place.dims)
     stops = prune_stops((*(top + 1 for top in high), size), place.around, place.dims)
     return Side(*best, starts, stops)
@@ -87,20 +91,42 @@ def _is_smaller(extent: Affine, other: Affine) -> bool:
     return not other.is_constant or extent.constant < other.constant
 
 
-def _meet(bounds: list[tuple[Affine, ...]], *, upper: bool) -> tuple[Affine, ...]:
+def _meet(
+    bounds: list[tuple[Affine, ...]], place: Place, *, upper: bool
+) -> tuple[Affine, ...]:
     """Return forms that bound the union of several intervals on one side."""
-    result = list(bounds[0])
+    if len(bounds) == 1:
+        return bounds[0]
+    shifted = list(bounds[0])
     for other in bounds[1:]:
-        merged = []
-        for mine in result:
-            # The other interval has a bound that differs from mine by a constant.
-            gaps = [form - mine for form in other]
-            steps = [gap.constant for gap in gaps if gap.is_constant]
-            if steps:
-                step = min(steps) if upper else max(steps)
-                merged.append(mine + (max(step, 0) if upper else min(step, 0)))
-        result = merged
-    return tuple(result)
+        shifted = [
+            mine + gap
+            for mine in shifted
+            if (gap := _constant_gap(mine, other, upper=upper)) is not None
+        ]
+
+    def covers(form: Affine, bound: Affine) -> bool:
+        gap = form - bound if upper else bound - form
+        return is_nonnegative(gap, place.around, place.dims)
+
+    covering = [
+        form
+        for own in bounds
+        for form in own
+        if all(any(covers(form, each) for each in other) for other in bounds)
+    ]
+    return tuple(dict.fromkeys((*shifted, *covering)))
+
+
+def _constant_gap(
+    mine: Affine, other: tuple[Affine, ...], *, upper: bool
+) -> int | None:
+    """Return by how much *mine* must move to bound the other interval as well."""
+    gaps = [form - mine for form in other]
+    sizes = [gap.constant for gap in gaps if gap.is_constant]
+    if not sizes:
+        return None
+    return max(min(sizes), 0) if upper else min(max(sizes), 0)
 
 
 def box_nest(

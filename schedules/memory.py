@@ -9,7 +9,6 @@ from ..ir.nodes import (
     Alloc,
     Block,
     Function,
-    If,
     Load,
     LoopKind,
     Memory,
@@ -31,7 +30,8 @@ from .checks import (
     replace_body,
     taken_names,
 )
-from .regions import Access, accesses, redirect, relevant, touches
+from .overwrites import leading_overwrites
+from .regions import Access, accesses, redirect, touches
 from .staging import Plan, have_one_form, plan_box, plan_layout, plan_mirror
 
 
@@ -157,19 +157,19 @@ def cache_write(
     body = _body(function, axis, "cache_write")
     where = f'loop "{axis}"' if axis is not None else f"{function.name}"
     first, last = _written_region(body, tensor, where)
-    start, found, load = _leading_overwrites(body, tensor, first, last)
+    place = place_in(function, axis)
+    start, found, load = leading_overwrites(body, tensor, (first, last), place)
     if axis is None and start == first and _is_undefined_at_entry(function, tensor):
         load = False
     first = start
     region = Block(body.statements[first : last + 1])
     taken = taken_names(function)
     buffer = _buffer_name(name, f"{tensor}_acc", taken, "cache_write")
-    place = place_in(function, axis)
     if layout is not None:
         plan = plan_layout(
             found, target, place, layout, primitive="cache_write", keep_kinds=True
         )
-    elif have_one_form(found):
+    elif not load or have_one_form(found):
         plan = plan_mirror(found, target, place, "cache_write")
     else:
         plan = plan_box(found, target, place, primitive="cache_write", keep_kinds=True)
@@ -242,48 +242,6 @@ def _check_declared_outside(
                 f'{primitive}: "{tensor}" is already local to {where}; '
                 "stage it at a loop further in"
             )
-
-
-def _leading_overwrites(
-    body: Block, tensor: str, first: int, last: int
-) -> tuple[int, list[Access], bool]:
-    """Return where the staged region starts, its accesses, and whether to load.
-
-    Leading statements that only write, but not provably everything, stay outside:
-    what they write is then loaded.
-    """
-    statements = body.statements
-    found = list(accesses(Block(statements[first : last + 1]), tensor))
-    while not _is_overwritten_first(found):
-        head = list(accesses(Block((statements[first],)), tensor))
-        rest = [i for i in range(first + 1, last + 1) if touches(statements[i], tensor)]
-        if not rest or any(access.kind != "store" for access in head):
-            return first, found, True
-        tail = list(accesses(Block(statements[rest[0] : last + 1]), tensor))
-        if all(access.kind == "load" for access in tail):
-            return first, found, True
-        first, found = rest[0], tail
-    return first, found, False
-
-
-def _is_overwritten_first(found: Sequence[Access]) -> bool:
-    """Return whether the first access stores every element that the others use.
-
-    They must run over the same elements in the same way, and share only loops that
-    the subscripts need: then every other access comes after the store of its element.
-    """
-    first = found[0]
-    if first.kind != "store" or any(isinstance(node, If) for node in first.path):
-        return False
-    own = first.loops
-    if relevant(first).keys() != own.keys() or not have_one_form(found):
-        return False
-    return all(
-        axis in relevant(access)
-        for access in found
-        for axis in access.loops
-        if axis in own
-    )
 
 
 def _is_undefined_at_entry(function: Function, tensor: str) -> bool:

@@ -27,13 +27,14 @@ from ..ir.walk import (
     walk,
 )
 from .bounds import constant_extent, prune_starts, prune_stops
-from .boxes import Index, Side, bounding_side, place_in
+from .boxes import Index, Place, Side, place_in
 from .checks import (
     check_before,
     path_to,
     replace_body,
 )
 from .regions import accesses, plain_axis, redirect, touches, writes
+from .staging import plan_sides
 
 
 def recompute(function: Function, tensor: str, axis: str) -> Function:
@@ -59,23 +60,36 @@ def recompute(function: Function, tensor: str, axis: str) -> Function:
             "at all); choose a loop around all of its reads"
         )
     place = place_in(function, axis)
-    sides: list[Side] = []
-    for dimension, size in enumerate(alloc.tensor.shape):
-        forms = [(access.index[dimension], access.loops) for access in reads]
-        side = bounding_side(forms, size, place)
-        if side is None:
-            raise ScheduleError(
-                f"compute_at: the part of dimension {dimension} of "
-                f'"{tensor}" that loop "{axis}" reads has no known extent; '
-                "split the loops inside, or choose an outer loop"
-            )
-        sides.append(side)
+    sides = plan_sides(reads, alloc.tensor, place, "compute_at")
 
     def rebase(index: Index) -> Index:
         pairs = zip(index, sides, strict=True)
         return tuple(form - side.origin for form, side in pairs)
 
-    limits = _limits(writers, tensor, sides)
+    shape = tuple(side.extent for side in sides)
+    small = replace(alloc, tensor=Tensor(tensor, alloc.tensor.dtype, shape))
+    moved = _restricted(Block(tuple(writers)), tensor, sides, place)
+    moved = redirect(moved, tensor, tensor, rebase)
+    gone = {id(statement) for statement in (*writers, alloc)}
+    without = rewrite(function, lambda each: Block(()) if id(each) in gone else each)
+    return replace_body(
+        without,
+        axis,
+        lambda body: Block(
+            (
+                small,
+                *moved.statements,
+                *redirect(body, tensor, tensor, rebase).statements,
+            )
+        ),
+    )
+
+
+def _restricted(
+    writers: Block, tensor: str, sides: Sequence[Side], place: Place
+) -> Block:
+    """Return *writers* with their loops limited to the box that is needed."""
+    limits = _limits(writers.statements, tensor, sides)
 
     def restrict(statement: Stmt) -> Stmt:
         if not isinstance(statement, For) or statement.axis not in limits:
@@ -95,23 +109,7 @@ def recompute(function: Function, tensor: str, axis: str) -> Function:
             )
         return result
 
-    shape = tuple(side.extent for side in sides)
-    small = replace(alloc, tensor=Tensor(tensor, alloc.tensor.dtype, shape))
-    moved = rewrite_block(Block(tuple(writers)), restrict)
-    moved = redirect(moved, tensor, tensor, rebase)
-    gone = {id(statement) for statement in (*writers, alloc)}
-    without = rewrite(function, lambda each: Block(()) if id(each) in gone else each)
-    return replace_body(
-        without,
-        axis,
-        lambda body: Block(
-            (
-                small,
-                *moved.statements,
-                *redirect(body, tensor, tensor, rebase).statements,
-            )
-        ),
-    )
+    return rewrite_block(writers, restrict)
 
 
 def _check_writers(

@@ -26,7 +26,7 @@ from ..ir.nodes import (
 )
 from ..ir.walk import rewrite, walk, walk_nest
 from .bounds import Loops, extent_over_dims
-from .boxes import Place, Side, bounding_side
+from .boxes import Place, Side, bounding_side, box_nest
 from .checks import (
     Path,
     check_new_name,
@@ -38,7 +38,7 @@ from .checks import (
     quoted,
     taken_names,
 )
-from .regions import Access, accesses, mirror, relevant
+from .regions import Access, accesses, is_one_to_one, mirror, relevant
 
 _FIXED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
@@ -106,7 +106,7 @@ def rfactor(
     last_kind = LoopKind.UNROLLED if fixed else LoopKind.SERIAL
     final = _nest(plan, axis, "combine", last_kind, combine, taken=taken)
     lane = (name_of(axis) - loop.starts[0]) // loop.step
-    partial = replace(statement, tensor=buffer, index=(*plan.rebased(), lane))
+    partial = replace(statement, tensor=buffer, index=(*plan.rebased(plan.index), lane))
 
     def rule(each: Stmt) -> Stmt | Block:
         if each is statement:
@@ -137,10 +137,11 @@ class _Plan:
     moving: tuple[int, ...]
     sides: tuple[Side, ...]
     lanes: Affine
+    is_mirrored: bool
 
-    def rebased(self) -> tuple[Affine, ...]:
+    def rebased(self, index: Sequence[Affine]) -> tuple[Affine, ...]:
         pairs = zip(self.moving, self.sides, strict=True)
-        return tuple(self.index[position] - side.origin for position, side in pairs)
+        return tuple(index[position] - side.origin for position, side in pairs)
 
 
 def _reduction(function: Function, loop: For) -> _Found:
@@ -247,7 +248,8 @@ def _plan(
             f'rfactor: loop "{loop.axis}" has no known extent; split it and rfactor '
             "the inner loop"
         )
-    return _Plan(index, inner, moving, tuple(sides), lanes)
+    inside = Access("reduce", index, found.path[position:])
+    return _Plan(index, inner, moving, tuple(sides), lanes, is_one_to_one(inside))
 
 
 def _memory(memory: str | None, plan: _Plan) -> Memory:
@@ -275,18 +277,27 @@ def _nest(
     *,
     taken: set[str],
 ) -> Stmt:
-    names = {each: fresh(f"{each}_{suffix}", taken) for each in plan.inner}
     lane = fresh(f"{axis}_{suffix}", taken)
 
-    def over_lanes(values: Mapping[str, Affine]) -> Stmt:
-        def at(forms: Sequence[Affine]) -> tuple[Affine, ...]:
-            return tuple(form.substitute(values) for form in forms)
-
-        made = leaf(at(plan.index), (*at(plan.rebased()), name_of(lane)))
+    def over_lanes(index: Sequence[Affine]) -> Stmt:
+        made = leaf(tuple(index), (*plan.rebased(index), name_of(lane)))
         return For(lane, (affine(0),), (plan.lanes,), 1, kind, Block((made,)))
 
-    kinds = {each: loop.kind for each, loop in plan.inner.items()}
-    return mirror(plan.inner, names, kinds, over_lanes)
+    def mirrored(values: Mapping[str, Affine]) -> Stmt:
+        return over_lanes([form.substitute(values) for form in plan.index])
+
+    def boxed(corner: Sequence[Affine]) -> Stmt:
+        index = list(plan.index)
+        for position, form in zip(plan.moving, corner, strict=True):
+            index[position] = form
+        return over_lanes(index)
+
+    if plan.is_mirrored:
+        names = {each: fresh(f"{each}_{suffix}", taken) for each in plan.inner}
+        kinds = {each: loop.kind for each, loop in plan.inner.items()}
+        return mirror(plan.inner, names, kinds, mirrored)
+    axes = [fresh(f"d{position}_{suffix}", taken) for position in plan.moving]
+    return box_nest(plan.sides, axes, [LoopKind.SERIAL] * len(axes), boxed)
 
 
 def _identity(op: ReduceOp, dtype: DType) -> float | int:

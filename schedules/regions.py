@@ -21,7 +21,7 @@ from ..ir.nodes import (
 )
 from ..ir.walk import loads, rewrite_block, rewrite_expr
 from .bounds import Loops
-from .checks import Path
+from .checks import Path, is_around
 
 Index = tuple[Affine, ...]
 
@@ -150,3 +150,30 @@ def plain_axis(form: Affine, loops: Mapping[str, object] | None = None) -> str |
     if len(axes) == 1 and form.coefficient(axes[0]) == 1:
         return axes[0]
     return None
+
+
+def is_one_to_one(access: Access) -> bool:
+    """Return whether its loops touch each element once.
+
+    Each subscript has one axis at most, all different, and every other loop that is
+    needed steps over the tiles of one of them.
+    """
+    loops = relevant(access)
+    axes: list[str] = []
+    for form in access.index:
+        inner = [axis for axis in loops if axis in form.names()]
+        if len(inner) > 1 or any(abs(form.coefficient(axis)) != 1 for axis in inner):
+            return False
+        axes += inner
+    if len(set(axes)) != len(axes):
+        return False
+    return all(axis in axes or _is_tile_loop(loops, axis) for axis in loops)
+
+
+def _is_tile_loop(loops: Loops, axis: str) -> bool:
+    inner = [loop for loop in loops.values() if is_around(axis, loop)]
+    if len(inner) != 1 or inner[0].starts != (name(axis),):
+        return False
+    spans = [stop - name(axis) for stop in inner[0].stops]
+    sizes = [span.constant for span in spans if span.is_constant]
+    return bool(sizes) and min(sizes) <= loops[axis].step

@@ -61,6 +61,9 @@ def compute_at(function: Function, producer: str, axis: str) -> Function:
                         C[i_i] += ...                   for i_i in range(i_t, ...):
                                                             C[i_i] += ...
 
+    Where a loop that it ignores may be empty, it also stays in its old place, guarded
+    for that case.
+
     A local tensor is computed anew in each iteration of *axis*, as much of it as the
     body reads, into a smaller tensor of its own. Before, and after
     `compute_at("T", "i_o")`:

@@ -37,6 +37,26 @@ def have_one_form(found: Sequence[Access]) -> bool:
     return len({signature(access) for access in found}) == 1
 
 
+def plan_sides(
+    found: Sequence[Access], tensor: Tensor, place: Place, primitive: str
+) -> list[Side]:
+    """Return the box around all accesses, one side a dimension of *tensor*."""
+    sides = []
+    for dimension, size in enumerate(tensor.shape):
+        forms = [(access.index[dimension], access.loops) for access in found]
+        side = bounding_side(forms, size, place)
+        if side is None:
+            shown = quoted(str(form) for form, _ in forms)
+            raise ScheduleError(
+                f"{primitive}: the part of dimension {dimension} of "
+                f'"{tensor.name}" that the body touches has no known extent: its '
+                f"subscripts there are {shown}; split the loops below, or stage at "
+                "another loop"
+            )
+        sides.append(side)
+    return sides
+
+
 def plan_box(
     found: Sequence[Access],
     tensor: Tensor,
@@ -46,7 +66,7 @@ def plan_box(
     keep_kinds: bool,
 ) -> Plan:
     """Plan a buffer with the tensor's dimensions, for the box around all accesses."""
-    sides = _sides(found, tensor, place, primitive)
+    sides = plan_sides(found, tensor, place, primitive)
     kinds, bases = [], []
     for dimension in range(len(sides)):
         axes = [_only_axis(access, dimension) for access in found]
@@ -75,7 +95,7 @@ def plan_mirror(
 
     The accesses must have one form.
     """
-    sides = _sides(found, tensor, place, primitive)
+    sides = plan_sides(found, tensor, place, primitive)
     first = found[0]
     loops = relevant(first)
     kinds = {axis: loop.kind for axis, loop in loops.items()}
@@ -145,25 +165,6 @@ def plan_layout(
         values = {mine: name(theirs) for mine, theirs in pairs}
         subscripts[access.index] = at(tuple(coordinates), values)
     return Plan(tuple(shape), subscripts, nest)
-
-
-def _sides(
-    found: Sequence[Access], tensor: Tensor, place: Place, primitive: str
-) -> list[Side]:
-    sides = []
-    for dimension, size in enumerate(tensor.shape):
-        forms = [(access.index[dimension], access.loops) for access in found]
-        side = bounding_side(forms, size, place)
-        if side is None:
-            shown = quoted(str(form) for form, _ in forms)
-            raise ScheduleError(
-                f"{primitive}: the part of dimension {dimension} of "
-                f'"{tensor.name}" that the body touches has no known extent: its '
-                f"subscripts there are {shown}; split the loops below, or stage at "
-                "another loop"
-            )
-        sides.append(side)
-    return sides
 
 
 def _shape(sides: Sequence[Side]) -> Index:

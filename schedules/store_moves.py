@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import ScheduleError
-from ..ir.affine import Affine, name
+from ..ir.affine import name
 from ..ir.nodes import (
     Block,
     For,
     Function,
     If,
+    LoopKind,
     Reduce,
     Stmt,
     Store,
@@ -24,7 +25,7 @@ from ..ir.walk import (
     walk_nest,
 )
 from .bounds import Loops
-from .boxes import Index
+from .boxes import Index, box_nest, place_in
 from .checks import (
     Path,
     check_before,
@@ -32,8 +33,11 @@ from .checks import (
     path_to,
     replace_body,
     taken_names,
+    tensors,
 )
-from .regions import Access, accesses, mirror, relevant
+from .leftovers import leftover
+from .regions import Access, accesses, is_one_to_one, mirror, relevant
+from .staging import have_one_form, plan_sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +61,13 @@ def move_store(function: Function, label: str, tensor: str, axis: str) -> Functi
             f'compute_at: loop "{axis}" does not use "{tensor}", which {label} writes'
         )
     _check_other_writes(function, target, tensor, label)
-    use = uses[0]
-    needed = relevant(use)
     taken = taken_names(function) - {loop.axis for loop in stage.own}
     own = _own_axes(stage)
-    names = _mirror_names(use.index, needed, own, label, taken)
-    # Loops that the producer's subscripts need are replaced by the mirrored ones.
+    # Loops that the producer's subscripts need are replaced by those of the uses.
     replaced = relevant(Access("store", stage.store.index, stage.own))
     rest = [loop for loop in stage.own if loop.axis not in replaced]
 
-    def leaf(values: Mapping[str, Affine]) -> Stmt:
-        index = tuple(form.substitute(values) for form in use.index)
+    def at(index: Index) -> Stmt:
         moved = {
             mine: there - (here - name(mine))
             for mine, here, there in zip(own, stage.store.index, index, strict=True)
@@ -78,13 +78,48 @@ def move_store(function: Function, label: str, tensor: str, axis: str) -> Functi
             inner = replace(loop, body=Block((inner,)))
         return map_forms(inner, lambda form: form.substitute(moved))
 
-    kinds = {axis: loop.kind for axis, loop in needed.items()}
-    nest = mirror(needed, names, kinds, leaf)
+    use = uses[0]
+    if have_one_form(uses) and is_one_to_one(use):
+        needed = relevant(use)
+        names = _mirror_names(use.index, needed, own, label, taken)
+        kinds = {axis: loop.kind for axis, loop in needed.items()}
+        nest = mirror(
+            needed,
+            names,
+            kinds,
+            lambda values: at(tuple(form.substitute(values) for form in use.index)),
+        )
+    else:
+        nest = _box(function, uses, tensor, axis, own=own, taken=taken, at=at)
     shared = len(stage.path) - len(stage.own)
-    guards = _first_iteration(around[shared:], use.index, needed, label)
+    ignored = _ignored(around[shared:], uses, label)
+    guards = tuple(loop.starts[0] - name(loop.axis) for loop in ignored)
     moved = If(guards, Block((nest,))) if guards else nest
-    without = rewrite(function, lambda each: _without(each, stage.root))
+    scope = {loop.axis: loop for loop in around[:shared] if isinstance(loop, For)}
+    dims = {dim.name: dim for dim in function.dims}
+    taken |= {node.axis for node in walk(nest) if isinstance(node, For)}
+    rest_here = leftover(stage.root, ignored, scope, dims, taken)
+    without = rewrite(function, lambda each: rest_here if each is stage.root else each)
     return replace_body(without, axis, lambda body: Block((moved, *body.statements)))
+
+
+def _box(
+    function: Function,
+    uses: Sequence[Access],
+    tensor: str,
+    axis: str,
+    *,
+    own: Sequence[str | None],
+    taken: set[str],
+    at: Callable[[Index], Stmt],
+) -> Stmt:
+    """Return a nest over the box around uses that have several forms."""
+    place = place_in(function, axis)
+    sides = plan_sides(uses, tensors(function)[tensor], place, "compute_at")
+    names = []
+    for dimension, mine in enumerate(own):
+        names.append(fresh(mine or f"d{dimension}_{tensor}", taken))
+    return box_nest(sides, names, [LoopKind.SERIAL] * len(names), at)
 
 
 def _check_other_writes(
@@ -190,17 +225,16 @@ def _mirror_names(
     return names
 
 
-def _first_iteration(
-    between: Path, index: Index, inner: Loops, label: str
-) -> tuple[Affine, ...]:
-    """Return guards for the first iteration of the loops that *index* ignores.
-
-    *inner* are the loops further inside that it needs.
-    """
-    needed = {axis for form in index for axis in form.names()}
+def _ignored(between: Path, uses: Sequence[Access], label: str) -> list[For]:
+    """Return the loops that no use needs: the store runs in their first iteration."""
+    needed = {name for use in uses for form in use.index for name in form.names()}
+    for use in uses:
+        for loop in relevant(use).values():
+            for form in (*loop.starts, *loop.stops):
+                needed |= form.names()
     outside = [node for node in between if isinstance(node, For)]
-    guards: list[Affine] = []
-    for loop in (*reversed(inner.values()), *reversed(outside)):
+    ignored: list[For] = []
+    for loop in reversed(outside):
         if loop.axis in needed:
             for form in (*loop.starts, *loop.stops):
                 needed |= form.names()
@@ -210,12 +244,8 @@ def _first_iteration(
                 f'compute_at: loop "{loop.axis}" has several starts, so its first '
                 f"iteration, where {label} would run, has no simple guard"
             )
-        guards.insert(0, loop.starts[0] - name(loop.axis))
-    return tuple(guards)
-
-
-def _without(statement: Stmt, root: Stmt) -> Stmt | Block:
-    return Block(()) if statement is root else statement
+        ignored.insert(0, loop)
+    return ignored
 
 
 def _axis_of(around: Path) -> str:

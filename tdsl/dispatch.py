@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from .arguments import Array, shares_elements
-from .dispatch_text import C_ORDER, CODE_BITS, F_ORDER, UNIT_STRIDE, CallWriter
+from .dispatch_text import (
+    C_ORDER,
+    CODE_BITS,
+    F_ORDER,
+    UNIT_STRIDE,
+    USED_NAMES,
+    CallWriter,
+)
 from .dispatch_text import dtype_name as name_of
 from .ir.dtypes import DTYPES
 from .ir.nodes import Function
@@ -48,6 +55,13 @@ def entry_key(function: Function, values: Sequence[Any], dims: tuple[int, ...]) 
     return (layout, *dims) if dims else layout
 
 
+def _has_plain_names(function: Function) -> bool:
+    """Whether no name of the kernel is one that the text gives another meaning."""
+    names = {param.tensor.name for param in function.params}
+    names |= {dim.name for dim in function.dims}
+    return not (names & USED_NAMES or any(name.startswith("_") for name in names))
+
+
 def make_dispatcher(
     function: Function,
     entries: Mapping[Key, Callable[..., Any]],
@@ -71,9 +85,7 @@ def make_dispatcher(
     }
     names |= {name_of(dtype): dtype.numpy for dtype in DTYPES.values()}
     writer = CallWriter(function, by_size)
-    taken = {param.tensor.name for param in function.params}
-    taken |= {dim.name for dim in function.dims}
-    if taken & (names.keys() | {"args", "kwargs"}) or not writer.solves():
+    if not (_has_plain_names(function) and writer.solves()):
         return slow
     text = "\n".join(writer.lines()) + "\n"
     file = f"<tdsl call of {function.name} {id(entries):x}>"

@@ -20,6 +20,11 @@ from .ir.nodes import Dim, Function, Param, Role, Tensor
 C_ORDER, F_ORDER, OWNER, ALIGNED, WRITABLE = 0x1, 0x2, 0x4, 0x100, 0x400
 UNIT_STRIDE = 0x4  # a stride code of our own: the last stride is one element
 CODE_BITS = 3
+USED_NAMES = frozenset(
+    {"args", "kwargs", "type", "len", "float", "divmod", "MemoryError", "ValueError"}
+)
+"""Names in the text that are none of the kernel's and do not begin with `_`."""
+
 _FRESH = C_ORDER | OWNER | ALIGNED | WRITABLE
 
 

@@ -23,6 +23,8 @@ from .ir.printer import print_tensor
 from .schedules.schedule import Schedule
 
 Sizes = tuple[tuple[str, int], ...]
+MOST_ENTRIES = 4096
+"""How many combinations of sizes are remembered, which costs little to find again."""
 
 
 class Kernel:
@@ -131,6 +133,8 @@ class Kernel:
         sizes = tuple(bound.dims.values()) if tuned else ()
         key = entry_key(self.function, bound.values, sizes)
         if key not in self._entries:
+            if len(self._entries) >= MOST_ENTRIES:
+                self._entries.clear()
             chosen = tuned.get(tuple(sorted(bound.dims.items())))
             layouts = stride_classes(self.function, bound.values)
             self._entries[key] = self._executable(chosen).entry_for(layouts)

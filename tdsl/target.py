@@ -53,33 +53,21 @@ class Target:
         }
 
 
-AVX2 = Target(
-    "avx2",
-    "haswell",
-    tuple(
-        (
-            "+64bit +avx +avx2 +bmi +bmi2 +cmov +cx8 +cx16 +f16c +fma +fxsr +lzcnt +mmx "
-            "+movbe +popcnt +sahf +sse +sse2 +sse3 +sse4.1 +sse4.2 +ssse3 +xsave"
-        ).split()
-    ),
-    vector_bits=256,
-    vector_registers=16,
-)
-AVX512 = Target(
-    "avx512",
-    "skylake-avx512",
-    (
-        *AVX2.features,
-        *"+avx512f +avx512dq +avx512bw +avx512vl +avx512cd".split(),
-    ),
-    vector_bits=512,
-    vector_registers=32,
-    l2=1024 * _KIB,
-)
+_X86_64 = "64bit cmov cx8 cx16 fxsr mmx sahf sse sse2 sse3 sse4.1 sse4.2 ssse3 xsave"
+_AVX2 = f"{_X86_64} avx avx2 bmi bmi2 f16c fma lzcnt movbe popcnt"
+_AVX512 = f"{_AVX2} avx512f avx512bw avx512cd avx512dq avx512vl"
+
+
+def _enabled(features: str) -> tuple[str, ...]:
+    return tuple(f"+{feature}" for feature in features.split())
+
+
+AVX2 = Target("avx2", "haswell", _enabled(_AVX2), 256, 16)
+AVX512 = Target("avx512", "skylake-avx512", _enabled(_AVX512), 512, 32, l2=1024 * _KIB)
 NEON = Target(
     "neon",
     "cortex-a72",
-    ("+neon", "+fp-armv8"),
+    _enabled("neon fp-armv8"),
     vector_bits=128,
     vector_registers=32,
 )

@@ -183,3 +183,23 @@ def test_gemm_refuses_unknown_names() -> None:
     finished = run_module("benchmarks.gemm", "--contenders", "mkl")
     assert finished.returncode == 2
     assert "'mkl' is not one of tdsl, tdsl-default, numpy, torch" in finished.stderr
+
+
+def test_contractions_print_a_table() -> None:
+    options = ["--rounds", "1", "--seconds", "0.001", "--contenders", "numpy"]
+    finished = run_module("benchmarks.contractions", *options)
+    assert finished.returncode == 0, finished.stderr
+    for name in ("batched_matmul", "conv3x3"):
+        assert any(
+            name in line and "numpy" in line for line in finished.stdout.split("\n")
+        )
+
+
+def test_the_overhead_is_reported() -> None:
+    options = ["--only", "import", "--repeats", "1", "--json"]
+    finished = run_module("benchmarks.overhead", *options)
+    assert finished.returncode == 0, finished.stderr
+    (cost,) = json.loads(finished.stdout)
+    assert cost["what"] == "import tdsl, after numpy"
+    assert cost["value"] > 0
+    assert (cost["unit"], cost["limit"]) == ("s", 0.4)

@@ -84,7 +84,10 @@ class Workshop(Protocol):
         """How many programs it compiles at once."""
 
     def build(self, config: Config) -> Candidate:
-        """Return the proved program of a point; raise Refused if there is none."""
+        """Return the proved program of a point; raise Refused if there is none.
+
+        The empty config stands for what a kernel runs where no point is feasible.
+        """
 
     def compile(
         self, candidates: Sequence[Candidate], limit: float

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import TuningError
+from ..target import Target
 from .candidates import Failure
 from .process import COMMAND, Worker, WorkerLost, pinned_environment
 
@@ -120,6 +121,7 @@ class Crew:
     """The timing worker and its helper."""
 
     threads: int
+    target: Target
     folder: Path
     should_stop: Callable[[], bool]
     call_seconds: float | None = None
@@ -201,5 +203,6 @@ class Crew:
 
     def _hand(self) -> Hand:
         environment = pinned_environment(self.threads) | {INSIDE: "1"}
+        environment |= self.target.environment()
         worker = Worker(environment, COMMAND, self.should_stop)
         return Hand(worker, self.folder)

@@ -24,7 +24,7 @@ from ..paths import default_ledger
 from ..schedules.sketches import Sketch, sketch
 from ..target import Target, host
 from .candidates import Candidate, Failure, Refused, describe
-from .contenders import ContenderSource
+from .contenders import ContenderSource, contender_function
 from .crew import INSIDE
 from .final import FinalTiming, Verdict, choose_finalists, recheck, same
 from .fingerprint import space_version
@@ -55,13 +55,14 @@ def tune(
     numerics: Numerics | None = None,
     seed: int = 0,
     ledger: Path | None = None,
-    contender: ContenderSource | None = None,
+    contender: ContenderSource | Callable[..., object] | None = None,
     listen: Callable[[View], None] = lambda view: None,
 ) -> TuningResult:
     """Search for the fastest schedule of *kernel* for *dims* and store it.
 
     The search stops when *budget_s* seconds are over, when every point was tried, or at
-    Ctrl-C, which keeps everything. *listen* is shown the progress. Raise CacheError
+    Ctrl-C, which keeps everything. *contender* is the same work by a library, such as
+    `numpy.matmul`, for comparison. *listen* is shown the progress. Raise CacheError
     before any work if the *ledger* cannot be written.
     """
     if INSIDE in environ:
@@ -77,11 +78,21 @@ def tune(
         budget_s,
         seed,
         ledger or default_ledger(),
-        contender,
+        _source(kernel.name, contender),
     )
     book = Ledger.open(request.ledger, request.key)
     with stop_on_signals() as stop:
-        return _Job(request, book, stop, listen).run()
+        result = _Job(request, book, stop, listen).run()
+    kernel.reload()
+    return result
+
+
+def _source(
+    kernel: str, contender: ContenderSource | Callable[..., object] | None
+) -> ContenderSource | None:
+    if contender is None or isinstance(contender, ContenderSource):
+        return contender
+    return contender_function(kernel, contender)
 
 
 @dataclass(slots=True)
@@ -206,10 +217,11 @@ class _Job:
     # --- the result ------------------------------------------------------------
 
     def _store(self, verdict: Verdict, outcome: Outcome) -> Path | None:
-        """File the winner, or drop an entry that the default beat."""
+        """File the winner, or drop an entry that the default beat in the re-check."""
         where = self.request.situation
         if outcome != "improved":
-            forget(where)
+            if verdict.timings:
+                forget(where)
             return None
         entry = Entry(
             where,
@@ -231,7 +243,7 @@ class _Job:
         elapsed: float,
     ) -> TuningResult:
         request, trials = self.request, list(self.ledger.trials().values())
-        trouble = self._trouble(found, trials)
+        trouble = self._trouble(found)
         outcome = _outcome(found, verdict)
         entry = None
         if verdict is not None:
@@ -270,27 +282,31 @@ class _Job:
             ledger=request.ledger,
             entry=entry,
             trouble=tuple(trouble),
+            warnings=tuple(self._warnings(trials)),
             elapsed=elapsed,
             budget=request.budget,
             seed=request.seed,
         )
 
-    def _trouble(self, found: Found, trials: list[Record]) -> list[str]:
-        """Return what the user must know besides the result."""
+    def _trouble(self, found: Found) -> list[str]:
+        """Return what went wrong although there is a result."""
         trouble = []
         if self.ledger.trouble:
             trouble.append(f"the ledger is incomplete: {self.ledger.trouble}")
         if found.best is not None and found.default is None:
             trouble.append("the default schedule could not be measured (see failures)")
-        wrong = [
-            r for r in trials if r.status == "failed" and r.cause == "wrong result"
-        ]
-        if wrong:
-            trouble.append(
-                f"{len(wrong)} proved candidate(s) gave wrong results, a bug in "
-                "code generation; please report it with the ledger"
-            )
         return trouble
+
+    def _warnings(self, trials: list[Record]) -> Iterator[str]:
+        """Yield what the user should know besides the result."""
+        if self.ledger.corruption is not None:
+            yield str(self.ledger.corruption)
+        wrong = sum(record.cause == "wrong result" for record in trials)
+        if wrong:
+            yield (
+                f"{wrong} proved candidate(s) gave wrong results, a bug in code "
+                "generation; please report it with the ledger"
+            )
 
 
 def _rebuilder(workshop: CpuWorkshop) -> Callable[[Record], Candidate | None]:

@@ -38,6 +38,8 @@ class Journal:
     def refuse(self, config: Config, refused: Refused) -> None:
         """Record a point that has no legal schedule."""
         name = digest([self.space, config])
+        if name in self.trials:
+            return
         record = Record("", "trial", name, "refused", config)
         self._record(
             replace(

@@ -59,8 +59,8 @@ class Ledger:
         the work starts than after.
         """
         make_folder(path.parent)
-        if path.is_dir():
-            raise CacheError(f"the ledger {path} is a folder; name a file")
+        if path.exists() and not path.is_file():
+            raise CacheError(f"the ledger {path} is not a file; name a file")
         with _opened(path) as handle:
             data = _read_all(handle)
         ledger = Ledger(path, key)

@@ -26,8 +26,11 @@ REPEATS = 6
 """Repeats in a row after which we draw a point ourselves."""
 ENUMERABLE = 20_000
 """Points up to which an exhausted space is recognised by enumeration."""
-LOCAL_EVERY = 3
-"""One proposal in so many is a neighbour of the best point: defaults are good."""
+LOCAL_EARLY, LOCAL_EVERY = 2, 3
+"""One proposal in so many, early and later, is a neighbour of the best point.
+
+Defaults are good, so that random points rarely beat what lies next to them.
+"""
 _RANDOM_DRAWS = 400
 
 Answers = Mapping[ConfigKey, float | None]
@@ -89,7 +92,8 @@ class Proposer:
 
         Return None when there is none left.
         """
-        if self._best is not None and len(self._asked) % LOCAL_EVERY == 0:
+        every = LOCAL_EARLY if len(self._asked) < 2 * self.startup else LOCAL_EVERY
+        if self._best is not None and len(self._asked) % every == 0:
             near = self._near(lambda config: self._is_new(config, answers))
             if near is not None:
                 return self._insist(near)

@@ -83,7 +83,8 @@ def _story(result: TuningResult) -> Iterator[str]:
         )
     if result.contender is not None and result.contender.trouble:
         yield f"{result.contender.name} was not timed: {result.contender.trouble}"
-    yield from (f"Warning: {trouble}" for trouble in result.trouble)
+    for text in (*result.trouble, *result.warnings):
+        yield f"Warning: {text}"
     yield _verdict(result)
     yield f"Ledger: {result.ledger}"
 

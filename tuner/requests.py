@@ -32,6 +32,9 @@ class Tunable(Protocol):
     def numerics(self) -> Numerics:
         """The numerics class, unless the job names another."""
 
+    def reload(self) -> None:
+        """Look for tuned schedules again at the next call."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

@@ -85,6 +85,7 @@ class TuningResult:
     ledger: Path
     entry: Path | None
     trouble: tuple[str, ...]
+    warnings: tuple[str, ...]
     elapsed: float
     budget: float
     seed: int
@@ -159,6 +160,7 @@ class TuningResult:
             "ledger": str(self.ledger),
             "entry": None if self.entry is None else str(self.entry),
             "trouble": list(self.trouble),
+            "warnings": list(self.warnings),
             "seconds": round(self.elapsed, 3),
             "budget": self.budget,
             "seed": self.seed,

@@ -125,11 +125,8 @@ class Search:
 
     def _measure_default(self) -> None:
         """Measure the default against itself: its time, and the noise of equals."""
-        config = self.space.default()
-        try:
-            candidate = self.workshop.build(config)
-        except Refused as refused:
-            self.journal.refuse(config, refused)
+        candidate = self._build(self.space.default()) or self._build({})
+        if candidate is None:
             return
         known = self.journal.trials.get(candidate.identity)
         if known is not None and known.status != "measured":
@@ -193,7 +190,7 @@ class Search:
         Once both are known around the best point, try what is left, anywhere.
         """
         before = len(self.journal.answers)
-        base = self.best.config if self.best else self.space.default()
+        base = (self.best and self.best.config) or self.space.default()
         until = self._elapsed() + STRUCTURE_SHARE * self._remaining()
         self._search(self.space.structures(base), "structure", until)
         leaders = self._leaders()
@@ -210,7 +207,7 @@ class Search:
         found: dict[ConfigKey, Config] = {}
         best = [self.best.config] if self.best else []
         others = [record.config for record in ranked(self.journal.trials.values())]
-        for config in [*best, *others]:
+        for config in filter(None, [*best, *others]):
             found.setdefault(self.space.structure_of(config), config)
             if len(found) == LEADERS:
                 break
@@ -237,7 +234,8 @@ class Search:
         fixed = {k: v for k, v in space.base.items() if k not in names}
         for key in self.journal.answers:
             config = dict(key)
-            if all(config.get(name) == value for name, value in fixed.items()):
+            same = all(config.get(name) == value for name, value in fixed.items())
+            if config and same:
                 yield config
 
     # --- one batch of candidates -----------------------------------------------

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Protocol, TextIO
 
-from .timing import Run, TimingLimits, time_pair, time_rounds
+from .timing import Run, TimingLimits, system_stopwatch, time_pair, time_rounds
 
 Request = dict[str, Any]
 Reply = dict[str, Any]
@@ -99,9 +99,8 @@ def _time_pair(engine: Engine, request: Request, beat: Callable[[str], None]) ->
     )
     beat("time")
     with _QuietCollector():
-        timing = time_pair(
-            rival, candidate, TimingLimits(**request["limits"]), perf_counter
-        )
+        limits = TimingLimits(**request["limits"])
+        timing = time_pair(rival, candidate, limits, system_stopwatch())
     return {
         "rival": timing.rival,
         "candidate": timing.candidate,
@@ -116,7 +115,7 @@ def _time_rounds(
     beat("time")
     limits = TimingLimits(**request["limits"])
     with _QuietCollector():
-        samples = time_rounds(runs, request["rounds"], limits, perf_counter)
+        samples = time_rounds(runs, request["rounds"], limits, system_stopwatch())
     return {"samples": samples}
 
 

@@ -1,17 +1,34 @@
 """Time two programs, or several, in interleaved rounds.
 
-Everything takes its clock as an argument, so that tests can let a synthetic one drift.
+A batch during which the system took a core away from us tells more about others than
+about the program: it is timed again, a few times. Everything takes its stopwatch as an
+argument, so that tests can let a synthetic one drift.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from resource import RUSAGE_SELF, getrusage
+from time import perf_counter
 
 from .statistics import FLOOR, judge, median, median_interval, ratios
 
 Run = Callable[[], object]
-Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopwatch:
+    """A *clock* in seconds, and how often this process lost a core against its will."""
+
+    clock: Callable[[], float]
+    preemptions: Callable[[], int] = lambda: 0
+
+
+def system_stopwatch() -> Stopwatch:
+    """Return the machine's own clock and count of involuntary context switches."""
+    return Stopwatch(perf_counter, lambda: getrusage(RUSAGE_SELF).ru_nivcsw)
+
 
 DECISIVE = 6
 """Rounds below which no interval is finite, so that nothing can be called faster."""
@@ -21,16 +38,20 @@ DECISIVE = 6
 class TimingLimits:
     """How long to time: a batch of calls, a pair of programs, the warm-up.
 
-    A program whose first batch takes *hopeless* times its rival's is given up at once.
+    A program whose first two batches take *hopeless* times its rival's is given up, and
+    one that needs twice as much again at once.
     """
 
     batch_seconds: float = 0.004
     pair_seconds: float = 0.12
+    rounds_seconds: float = 3.0
     warm_up_seconds: float = 0.01
     warm_up_calls: int = 50
     min_rounds: int = 3
     max_rounds: int = 13
     hopeless: float = 1.5
+    attempts: int = 5
+    attempts_seconds: float = 0.2
     noise: float = FLOOR
 
 
@@ -43,20 +64,20 @@ class PairTiming:
     stopped: str = ""
 
 
-def warm_up(run: Run, limits: TimingLimits, clock: Clock) -> int:
+def warm_up(run: Run, limits: TimingLimits, watch: Stopwatch) -> int:
     """Call *run* until caches are warm; return how many calls make a batch.
 
     The warm-up ends at the cap in time or in calls, whichever comes first.
     """
-    start = clock()
-    calls = 0
-    while True:
+    start = last = watch.clock()
+    shortest = float("inf")
+    for _ in range(limits.warm_up_calls):
         run()
-        calls += 1
-        spent = clock() - start
-        if spent >= limits.warm_up_seconds or calls >= limits.warm_up_calls:
+        now = watch.clock()
+        shortest, last = min(shortest, now - last), now
+        if now - start >= limits.warm_up_seconds:
             break
-    return batch_size(spent / calls, limits)
+    return batch_size(shortest, limits)
 
 
 def batch_size(seconds: float, limits: TimingLimits) -> int:
@@ -64,49 +85,67 @@ def batch_size(seconds: float, limits: TimingLimits) -> int:
     return max(1, min(100_000, round(limits.batch_seconds / max(seconds, 1e-9))))
 
 
-def time_batch(run: Run, calls: int, clock: Clock) -> float:
-    """Return the seconds a call of *run* takes, over a batch of *calls*."""
-    start = clock()
-    for _ in range(calls):
-        run()
-    return (clock() - start) / calls
+def time_batch(run: Run, calls: int, limits: TimingLimits, watch: Stopwatch) -> float:
+    """Return the seconds a call of *run* takes, over a batch of *calls*.
+
+    It is that of an undisturbed batch, or of the shortest where none is undisturbed.
+    """
+    shortest, spent = float("inf"), 0.0
+    for _ in range(limits.attempts):
+        preemptions = watch.preemptions()
+        start = watch.clock()
+        for _ in range(calls):
+            run()
+        seconds = watch.clock() - start
+        if watch.preemptions() == preemptions:
+            return seconds / calls
+        shortest, spent = min(shortest, seconds), spent + seconds
+        if spent > limits.attempts_seconds:
+            break
+    return shortest / calls
 
 
 def time_pair(
-    rival: Run, candidate: Run, limits: TimingLimits, clock: Clock
+    rival: Run, candidate: Run, limits: TimingLimits, watch: Stopwatch
 ) -> PairTiming:
     """Time *candidate* against *rival*, alternating which goes first.
 
     Stop early where the candidate is hopeless, or clearly slower, or clearly faster; a
     promising one gets all its rounds, so that it can win beyond the noise.
     """
-    calls_rival = warm_up(rival, limits, clock)
-    calls = warm_up(candidate, limits, clock)
-    start = clock()
+    calls_rival = warm_up(rival, limits, watch)
+    calls = warm_up(candidate, limits, watch)
+    start = watch.clock()
     before: list[float] = []
     after: list[float] = []
     stopped = ""
     while not stopped and len(after) < limits.max_rounds:
         if len(after) % 2:
-            after.append(time_batch(candidate, calls, clock))
-            before.append(time_batch(rival, calls_rival, clock))
+            after.append(time_batch(candidate, calls, limits, watch))
+            before.append(time_batch(rival, calls_rival, limits, watch))
         else:
-            before.append(time_batch(rival, calls_rival, clock))
-            after.append(time_batch(candidate, calls, clock))
-        stopped = _decided(before, after, limits, clock() - start)
+            before.append(time_batch(rival, calls_rival, limits, watch))
+            after.append(time_batch(candidate, calls, limits, watch))
+        stopped = _decided(before, after, limits, watch.clock() - start)
     return PairTiming(tuple(before), tuple(after), stopped)
 
 
 def time_rounds(
-    runs: Sequence[Run], rounds: int, limits: TimingLimits, clock: Clock
+    runs: Sequence[Run], rounds: int, limits: TimingLimits, watch: Stopwatch
 ) -> list[tuple[float, ...]]:
-    """Time every program in each of *rounds* rounds, each starting with another."""
-    calls = [warm_up(run, limits, clock) for run in runs]
+    """Time every program in each of *rounds* rounds, each starting with another.
+
+    Once the rounds decide anything, there are no more after `limits.rounds_seconds`.
+    """
+    calls = [warm_up(run, limits, watch) for run in runs]
     samples: list[list[float]] = [[] for _ in runs]
+    start = watch.clock()
     for number in range(rounds):
+        if number >= DECISIVE and watch.clock() - start > limits.rounds_seconds:
+            break
         order = [(number + offset) % len(runs) for offset in range(len(runs))]
         for index in reversed(order) if number % 2 else order:
-            samples[index].append(time_batch(runs[index], calls[index], clock))
+            samples[index].append(time_batch(runs[index], calls[index], limits, watch))
     return [tuple(values) for values in samples]
 
 
@@ -115,8 +154,10 @@ def _decided(
 ) -> str:
     """Return why timing may stop now, or an empty text."""
     found = ratios(before, after)
-    if len(found) == 1:
-        return "hopeless" if found[0] > limits.hopeless else ""
+    if len(found) == 1 and found[0] > 2 * limits.hopeless:
+        return "hopeless"
+    if len(found) == 2 and min(found) > limits.hopeless:
+        return "hopeless"
     if len(found) < limits.min_rounds:
         return ""
     margin = max(limits.noise, FLOOR)

@@ -25,6 +25,8 @@ from ..errors import BackendError, ScheduleError
 from ..ir.nodes import Function, Role
 from ..ir.numerics import Numerics
 from ..ir.printer import print_function
+from ..schedules.library import default_schedule
+from ..schedules.schedule import Schedule
 from ..schedules.sketches import Sketch
 from ..target import Target
 from .candidates import Candidate, Failure, Measurement, Refused
@@ -81,7 +83,7 @@ class CpuWorkshop:
         job: Job, sketch: Sketch, should_stop: Callable[[], bool]
     ) -> Iterator[CpuWorkshop]:
         """Start the workers, evaluate the reference, and close them in the end."""
-        crew = Crew(job.threads, job.folder, should_stop)
+        crew = Crew(job.threads, job.target, job.folder, should_stop)
         try:
             crew.start()
             problem = make_problem(job.function, job.dims, job.numerics, job.seed)
@@ -101,7 +103,7 @@ class CpuWorkshop:
         """Schedule, prove and emit the program of a point; raise Refused."""
         job = self.job
         try:
-            schedule = self.sketch.build(config)
+            schedule = self._schedule(config)
         except ScheduleError as error:
             raise _refusal(error) from error
         function = schedule.function
@@ -134,6 +136,12 @@ class CpuWorkshop:
             str(schedule),
             function,
         )
+
+    def _schedule(self, config: Config) -> Schedule:
+        if config:
+            return self.sketch.build(config)
+        job = self.job
+        return default_schedule(job.function, job.target, job.numerics)
 
     # --- compile and measure ---------------------------------------------------
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..ir.affine import Affine
 from ..ir.nodes import Function
 from .certificate import Check
-from .model import Model, Occurrence, box, build_model, dim_constraints
-from .sets import Set, System, sample
+from .model import Model, Occurrence, Place, box, build_model
+from .sets import Set, sample
 from .witness import Concrete
 
 
@@ -31,12 +31,9 @@ def is_nonnegative(function: Function, form: Affine, axis: str | None = None) ->
     Without *axis*, *form* is over the dims only.
     """
     model = build_model(function)
-    place = model.places[axis] if axis else None
-    system = System(model.params, place.axes if place else ())
-    system.nonnegative(*(place.constraints if place else ()))
-    system.nonnegative(*dim_constraints(function.dims))
-    system.nonnegative(-model.in_counters(form) - 1)
-    return bool(system.to_set("").is_empty())
+    place = model.places[axis] if axis else Place()
+    negative = -model.in_counters(form) - 1
+    return bool(place.domain(function, "", negative).is_empty())
 
 
 def is_divisible(function: Function, extent: Affine, factor: int) -> bool:

@@ -118,7 +118,10 @@ def _latest(
         union = timed if union is None else union.union(timed)
     assert union is not None
     last, rest = union.partial_lexmax(remaining)
-    served = [last.apply_range(time.reverse()) for time in times]
+    served = [  # times leave out the shared outer axes, which the candidates fix
+        last.apply_range(time.reverse()).intersect(relation)
+        for (_, relation), time in zip(candidates, times, strict=True)
+    ]
     return [relation for relation in served if not relation.is_empty()], rest
 
 

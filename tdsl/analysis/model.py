@@ -10,7 +10,7 @@ each execution of the declaration makes fresh storage.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..ir.affine import Affine, name
@@ -96,18 +96,37 @@ class Occurrence:
         return Reader(self.name, *where, self.domain, access)
 
 
+Case = tuple[Affine, ...]
+"""Forms that are all >= 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A block: the loops around it, and forms that are >= 0 where it runs."""
+    """A block: the loops around it, and where it runs, which is in one of *cases*."""
 
-    loops: tuple[For, ...]
-    path: tuple[int, ...]
-    constraints: tuple[Affine, ...]
+    loops: tuple[For, ...] = ()
+    path: tuple[int, ...] = ()
+    cases: tuple[Case, ...] = ((),)
 
     @property
     def axes(self) -> tuple[str, ...]:
         """The enclosing axes, outermost first."""
         return tuple(loop.axis for loop in self.loops)
+
+    def narrowed(self, *cases: Case) -> tuple[Case, ...]:
+        """Return the cases of this place in which one of *cases* holds too."""
+        return tuple((*old, *new) for old in self.cases for new in cases)
+
+    def domain(self, function: Function, label: str, *more: Affine) -> Set:
+        """Return the *label* tuples of iterations here where *more* are >= 0 too."""
+        result: Set | None = None
+        for case in self.cases:
+            system = System(tuple(dim.name for dim in function.dims), self.axes)
+            system.nonnegative(*dim_constraints(function.dims), *case, *more)
+            part = system.to_set(label)
+            result = part if result is None else result.union(part)
+        assert result is not None
+        return result
 
 
 @dataclass(frozen=True)
@@ -174,7 +193,7 @@ def build_model(function: Function, *, labelled: bool = False) -> Model:
     }
     params = tuple(dim.name for dim in function.dims)
     model = Model(function, params, storage, counters)
-    _Builder(model, labelled).block(function.body, Place((), (), ()))
+    _Builder(model, labelled).block(function.body, Place())
     return model
 
 
@@ -202,7 +221,6 @@ class _Builder:
         self.model = model
         self.labelled = labelled
         self.sequence = 0
-        self.dims = tuple(dim_constraints(model.function.dims))
 
     def block(self, block: Block, place: Place) -> None:
         for statement in block.statements:
@@ -214,8 +232,8 @@ class _Builder:
                     self.block(statement.body, inside)
                 case If():
                     forms = tuple(map(self.model.in_counters, statement.conditions))
-                    inner = (*place.constraints, *forms)
-                    self.block(statement.body, Place(place.loops, place.path, inner))
+                    inner = replace(place, cases=place.narrowed(forms))
+                    self.block(statement.body, inner)
                 case Alloc():
                     storage = Storage(statement.tensor, place.axes, None)
                     self.model.storage[statement.tensor.name] = storage
@@ -226,20 +244,19 @@ class _Builder:
         convert = self.model.in_counters
         axis = name(loop.axis)
         starts = [convert(form) for form in loop.starts]
-        constraints = [axis - start for start in starts]
-        if loop.step != 1:
-            if len(starts) > 1:
-                raise UnsupportedError(
-                    f"loop {loop.axis} has step {loop.step} and several starts"
-                )
+        if loop.step == 1:
+            cases = [tuple(axis - start for start in starts)]
+        elif len(starts) == 1:
             self.model.counters[loop.axis] = starts[0] + axis * loop.step
-            constraints = [axis]
+            cases = [(axis,)]
+        else:  # no counter: the axis steps from whichever start is the largest
+            cases = [_from_start(axis, start, starts, loop.step) for start in starts]
         end = convert(axis) + 1
-        constraints += [convert(stop) - end for stop in loop.stops]
+        stops = tuple(convert(stop) - end for stop in loop.stops)
         return Place(
             (*place.loops, loop),
             (*place.path, self.sequence),
-            (*place.constraints, *constraints),
+            place.narrowed(*((*case, *stops) for case in cases)),
         )
 
     def occurrence(self, statement: Store | Reduce, place: Place) -> Occurrence:
@@ -247,9 +264,7 @@ class _Builder:
         if self.labelled and statement.instance:
             label = statement.instance.label
         axes = place.axes
-        system = System(self.model.params, axes)
-        system.nonnegative(*self.dims, *place.constraints)
-        domain = system.to_set(label)
+        domain = place.domain(self.model.function, label)
         touched = [(statement.tensor, statement.index)]
         touched += [(load.tensor, load.index) for load in loads(statement.value)]
         accesses = [self.access(axes, *element, domain, label) for element in touched]
@@ -277,6 +292,11 @@ class _Builder:
             system.equal(column, form)
         relation = system.to_map(label, tensor).intersect_domain(domain)
         return Access(tensor, index, relation)
+
+
+def _from_start(axis: Affine, start: Affine, starts: list[Affine], step: int) -> Case:
+    offset = axis - start
+    return (*(start - other for other in starts), offset, -(offset % step))
 
 
 def entry_values(model: Model, reader: Reader, domain: Set) -> Map | None:

@@ -129,7 +129,11 @@ class System:
         return row
 
     def _column(self, atom: Atom) -> int:
-        return self._columns[atom] if isinstance(atom, str) else self._floor(atom)
+        if isinstance(atom, FloorDiv):
+            return self._floor(atom)
+        if atom not in self._columns:
+            raise UnsupportedError(f"{atom} is used outside its loop")
+        return self._columns[atom]
 
     def _floor(self, floor: FloorDiv) -> int:
         """Return a column `q` with `0 <= numerator - divisor*q < divisor`."""
@@ -225,6 +229,15 @@ def pieces(relation: isl.UnionMap) -> list[isl.Map]:
     found: list[isl.Map] = []
     relation.foreach_map(found.append)
     return found
+
+
+def basic_pieces(relation: isl.UnionMap) -> list[isl.Map]:
+    """Return the maps of one conjunction each that a union consists of."""
+    return [
+        isl.Map.from_basic_map(part)
+        for piece in pieces(relation)
+        for part in piece.get_basic_maps()
+    ]
 
 
 def domain_name(relation: isl.Map) -> str:

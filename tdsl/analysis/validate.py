@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..ir.nodes import Function, Role
+from ..ir.numerics import Numerics
 from .bounds import check_bounds
 from .certificate import Certificate, Check, conclude
 from .dataflow import NAME as DATAFLOW
@@ -21,12 +22,12 @@ from .original import original_facts
 from .reductions import check_reordered
 from .sets import IslError, UnsupportedError, bounded
 
-OPERATIONS = 5_000_000
-"""How many elementary steps isl may take for one proof: a second or two."""
+OPERATIONS = 2_000_000
+"""How many elementary steps isl may take for one proof: about two seconds."""
 
 
 def validate(
-    original: Function, scheduled: Function, numerics: str = "reassoc"
+    original: Function, scheduled: Function, numerics: Numerics = "reassoc"
 ) -> Certificate:
     """Prove that *scheduled* computes what *original* does, or say why not.
 
@@ -46,7 +47,9 @@ def validate(
     return conclude(checks, checks[-1].reason.startswith("up to"))
 
 
-def _checks(original: Function, scheduled: Function, numerics: str) -> Iterator[Check]:
+def _checks(
+    original: Function, scheduled: Function, numerics: Numerics
+) -> Iterator[Check]:
     if (original.params, original.dims) != (scheduled.params, scheduled.dims):
         yield Check("signature", "refuted", "the parameters or dims differ")
         return

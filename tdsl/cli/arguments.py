@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ..ir.numerics import NUMERICS
+from ..target import PRESETS
 
 STAGES = ("parsed", "scheduled", "lowered", "source", "asm")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -101,12 +102,14 @@ def _add_kernel(parser: argparse.ArgumentParser, dims: str) -> None:
     parser.add_argument("dims", nargs=dims, metavar="DIM=VALUE", help="size of a dim")
 
 
-def _add_choices(parser: argparse.ArgumentParser) -> None:
+def _add_choices(
+    parser: argparse.ArgumentParser, targets: tuple[str, ...] = ("cpu",)
+) -> None:
     parser.add_argument(
         "--threads", type=positive, metavar="N", help="threads (default: all cores)"
     )
     parser.add_argument(
-        "--target", choices=("cpu",), default="cpu", help="what to generate code for"
+        "--target", choices=targets, default="cpu", help="what to generate code for"
     )
     parser.add_argument(
         "--numerics",
@@ -144,7 +147,7 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stage", choices=STAGES, default="scheduled", help="(default: scheduled)"
     )
-    _add_choices(parser)
+    _add_choices(parser, ("cpu", *PRESETS))
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:

@@ -93,7 +93,11 @@ def not_affine(text: str, value: Value, what: str) -> str:
     nodes = list(walk(value.expr))
     loaded = [each for each in nodes if isinstance(each, Load)]
     operations = {each.op for each in nodes if isinstance(each, Binary)}
-    if loaded:
+    instead = "use sums, multiples, and // and % by constants"
+    if loaded and not loaded[0].index:
+        reason = f"as `{loaded[0].tensor}` is known only when the kernel runs"
+        instead = "use loop variables, and dims in place of scalar parameters"
+    elif loaded:
         reason = f"as `{loaded[0].tensor}` is read from memory"
     elif value.dtype.kind != "int":
         floored = text.replace(" / ", " // ")
@@ -107,5 +111,5 @@ def not_affine(text: str, value: Value, what: str) -> str:
         reason = "as it is no sum of multiples"
     return (
         f"{what} must be affine in loop variables and dims, and `{text}` is not, "
-        f"{reason}: use sums, multiples, and // and % by constants"
+        f"{reason}: {instead}"
     )

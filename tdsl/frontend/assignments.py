@@ -64,6 +64,7 @@ class AssignmentParser:
         rest: list[ast.stmt],
         block: list[Stmt],
     ) -> None:
+        """Translate `target = value`; *rest* follows it in its block."""
         match target:
             case ast.Subscript():
                 update = find_update(target, value, self._callee_name)
@@ -227,6 +228,7 @@ class AssignmentParser:
     # --- updates --------------------------------------------------------------
 
     def augment(self, node: ast.AugAssign, block: list[Stmt]) -> None:
+        """Translate `target += value`."""
         update = augmented_update(node)
         target = node.target
         if update is None:

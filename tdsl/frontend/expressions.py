@@ -298,13 +298,19 @@ class ExpressionParser:
                 f"{print_tensor(array.tensor)}, but {given} "
                 f"subscript{'s' * (given != 1)} {'are' if given != 1 else 'is'} given",
             )
-        index: list[Affine] = []
-        for subscript, size in zip(subscripts, shape, strict=True):
-            form = self.affine(subscript, "a subscript")
-            if form.is_constant:
-                self._inside(subscript, form.constant, size)
-            index.append(form)
-        return array, tuple(index)
+        index = tuple(self.affine(each, "a subscript") for each in subscripts)
+        texts = [self.source.text(each) for each in subscripts]
+        for axis, form in enumerate(index):
+            if form.is_constant and form.constant < 0:
+                texts[axis] = str(shape[axis] + form.constant)
+                raise self.source.type_error(
+                    subscripts[axis],
+                    "negative subscripts do not count from the end here: "
+                    f"write `{name}[{', '.join(texts)}]`",
+                )
+            if form.is_constant and (shape[axis] - form).is_constant:
+                self._check_inside(subscripts[axis], form.constant, shape[axis])
+        return array, index
 
     def _array(self, node: ast.Subscript) -> Array:
         if not isinstance(node.value, ast.Name):
@@ -343,14 +349,8 @@ class ExpressionParser:
                         f"`{binding.tensor.shape[axis]}`",
                     )
 
-    def _inside(self, node: ast.expr, position: int, size: Affine) -> None:
-        if position < 0:
-            raise self.source.type_error(
-                node,
-                "negative subscripts do not count from the end here: "
-                f"write `{size + position}`",
-            )
-        if size.is_constant and position >= size.constant:
+    def _check_inside(self, node: ast.expr, position: int, size: Affine) -> None:
+        if position >= size.constant:
             raise self.source.type_error(
                 node, f"{position} is out of range: the size here is {size}"
             )

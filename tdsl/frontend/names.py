@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,9 @@ class Names:
             dtype = from_numpy(found.dtype)
             if dtype is not None:
                 return Value(Const(found.item(), dtype, span=span))
-        if isinstance(found, np.ndarray):
+        if isinstance(found, ModuleType):
+            what = f"a module: write `{text}.exp(x)`, or another of its functions"
+        elif isinstance(found, np.ndarray):
             what = "a NumPy array: pass it as a parameter"
         elif isinstance(found, DType | TensorType):
             what = f"a type: write a cast, `{text}(x)`"

@@ -85,7 +85,14 @@ def _definition(
     text = "".join(lines)
     indented = text[:1].isspace()
     # An enclosing `if` keeps the columns of an indented function as they are.
-    tree = ast.parse("if True:\n" + text if indented else text)
+    try:
+        tree = ast.parse("if True:\n" + text if indented else text)
+    except SyntaxError:
+        raise KernelSyntaxError(
+            f"the text of {function.__name__} is no longer what was imported: "
+            "start Python again",
+            _place(function),
+        ) from None
     ast.increment_lineno(tree, first - (2 if indented else 1))
     outer = tree.body[0]
     node = outer.body[0] if isinstance(outer, ast.If) else outer

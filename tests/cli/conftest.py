@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -20,8 +21,6 @@ def tdsl(tmp_path: Path) -> Command:
     def run(
         *arguments: str, environment: Mapping[str, str] = {}
     ) -> subprocess.CompletedProcess[str]:
-        import os
-
         return subprocess.run(
             [sys.executable, "-m", "tdsl.cli", *arguments],
             capture_output=True,

@@ -90,7 +90,7 @@ def test_a_kernel_outside_the_language(
     file = tmp_path / "wrong.py"
     file.write_text(
         "import tdsl\n"
-        "N = tdsl.dims('N')\n"
+        "N = tdsl.dim('N')\n"
         "@tdsl.kernel\n"
         "def f(x: tdsl.f32[N]) -> tdsl.f32[N]:\n"
         "    while True:\n"

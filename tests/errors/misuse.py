@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import math
+import warnings
 from dataclasses import dataclass
 from itertools import count
 from textwrap import dedent
@@ -31,7 +32,9 @@ def define(text: str, **names: Any) -> Any:
     scope: dict[str, Any] = {"tdsl": tdsl, "np": np, "math": math}
     scope |= {name: getattr(tdsl, name) for name in ("f32", "f64", "i32", "i64")}
     scope |= names
-    exec(compile(source, file, "exec"), scope)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # such as a call of a number
+        exec(compile(source, file, "exec"), scope)
     return scope["f"]
 
 

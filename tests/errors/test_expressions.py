@@ -419,7 +419,7 @@ CASES = (
         """,
         KernelTypeError,
         "-1",
-        "negative subscripts do not count from the end here: write `M - 1`",
+        "negative subscripts do not count from the end here: write `A[M - 1, j]`",
     ),
     Misuse(
         "constant_out_of_range",

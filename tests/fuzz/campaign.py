@@ -7,10 +7,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tdsl.analysis.validate import validate
-from tdsl.ir.dtypes import f32, i64
+from tdsl.backends.reference import Order as ReferenceOrder
+from tdsl.backends.reference import interpret
+from tdsl.errors import CheckError
+from tdsl.ir.dtypes import DType, f32, i64
 from tdsl.ir.nodes import Dim, Function
+from tdsl.ir.numerics import Numerics
 from tdsl.ir.printer import print_function
 
 from .execute import (
@@ -27,6 +35,13 @@ from .primitives import random_schedule
 from .programs import random_program
 from .rewrites import random_rewrites
 
+Change = Callable[[Function, random.Random], Function]
+REFERENCE_ORDERS: tuple[ReferenceOrder, ...] = ("forward", "reverse", "interleaved")
+CLASSES: tuple[tuple[Numerics, DType], ...] = (
+    ("reassoc", i64),
+    ("reassoc", i64),
+    ("bitwise", f32),
+)
 SIZES = (0, 1, 2, 3, 4, 6, 7)
 
 
@@ -36,6 +51,7 @@ class Report:
 
     pairs: int = 0
     faults: int = 0
+    interpreted: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -51,11 +67,15 @@ class Report:
         lines += [
             f"  {count:6d}  fault {kind}" for kind, count in sorted(self.kinds.items())
         ]
+        lines += [
+            f"  {count:6d}  unknown: {reason}" for reason, count in self.reasons.items()
+        ]
         lines.append(
             f"proof: median {times[len(times) // 2]:.1f} ms, "
             f"99% {times[len(times) * 99 // 100]:.1f} ms, worst {times[-1]:.0f} ms"
         )
-        lines.append(f"{len(self.failures)} disagreements")
+        lines.append(f"{self.interpreted} pairs also run by the reference interpreter")
+        lines.append(f"{len(self.failures)} findings")
         return "\n".join([*lines, *self.failures])
 
 
@@ -64,7 +84,7 @@ class Expected:
     """A kernel with its results at a few sizes."""
 
     function: Function
-    numerics: str
+    numerics: Numerics
     results: tuple[tuple[dict[str, int], dict[str, Buffer]], ...]
 
 
@@ -78,9 +98,7 @@ def run_campaign(
     rng = random.Random(seed)
     report = Report()
     while report.pairs < pairs or report.faults < faults:
-        numerics, dtype = rng.choice(
-            [("reassoc", i64), ("reassoc", i64), ("bitwise", f32)]
-        )
+        numerics, dtype = rng.choice(CLASSES)
         kernel = random_program(rng, dtype)
         if validate(kernel, kernel, numerics).verdict != "proved":
             continue
@@ -88,7 +106,7 @@ def run_campaign(
         for _ in range(4):
             if report.pairs < pairs:
                 change = rng.choice([random_rewrites, random_schedule])
-                scheduled = change(kernel, rng)
+                scheduled = _changed(report, change, kernel, rng)
                 proved = judge(report, expected, scheduled, "")
                 report.pairs += 1
             else:
@@ -102,7 +120,20 @@ def run_campaign(
     return report
 
 
-def run_kernel(function: Function, numerics: str = "reassoc") -> Expected:
+def _changed(
+    report: Report, change: Change, kernel: Function, rng: random.Random
+) -> Function:
+    """Return a schedule of *kernel*; a primitive that crashes is a finding too."""
+    try:
+        return change(kernel, rng)
+    except Exception as error:
+        text = f"--- a primitive crashed: {type(error).__name__}: {error}"
+        if text not in report.failures:
+            report.failures.append(text)
+        return kernel
+
+
+def run_kernel(function: Function, numerics: Numerics = "reassoc") -> Expected:
     """Run *function* at a few small sizes."""
     program = compile_function(function, numerics == "bitwise")
     results = []
@@ -139,8 +170,17 @@ def judge(report: Report, expected: Expected, scheduled: Function, fault: str) -
     difference = find_difference(expected, scheduled)
     verdict = certificate.verdict
     what = "planted" if fault else "pair"
+    if verdict == "unknown":
+        report.reasons[certificate.reason] += 1
     outcome = "differs" if difference else "agrees"
     report.verdicts[f"{what} {verdict}, execution {outcome}"] += 1
+    if (
+        verdict == "proved"
+        and not difference
+        and sum(report.verdicts.values()) % 8 == 0
+    ):
+        report.interpreted += 1
+        difference = find_reference_difference(expected, scheduled)
     if difference and fault and verdict == "refuted":
         report.faults += 1
         report.kinds[fault] += 1
@@ -165,6 +205,38 @@ def find_difference(expected: Expected, scheduled: Function) -> str:
     return ""
 
 
+def find_reference_difference(expected: Expected, scheduled: Function) -> str:
+    """Return how the reference interpreter tells the functions apart, or nothing."""
+    dims = expected.results[min(3, len(expected.results) - 1)][0]
+    wanted = _interpreted(expected.function, dims, "forward")
+    for order in REFERENCE_ORDERS:
+        try:
+            found = _interpreted(scheduled, dims, order)
+        except CheckError as error:
+            return f"{error} in the reference interpreter"
+        for label, array in wanted.items():
+            if not np.array_equal(
+                array, found[label], equal_nan=array.dtype.kind == "f"
+            ):
+                return (
+                    f"{label} differs at {dims}, {order} in the reference interpreter"
+                )
+    return ""
+
+
+def _interpreted(
+    function: Function, dims: dict[str, int], order: ReferenceOrder
+) -> dict[str, NDArray[Any]]:
+    rng = np.random.default_rng(2)
+    arrays: dict[str, NDArray[Any]] = {}
+    for param in function.params:
+        shape = [size.evaluate(dims) for size in param.tensor.shape]
+        values = rng.integers(-9, 10, shape)
+        arrays[param.tensor.name] = np.array(values, param.tensor.dtype.numpy)
+    interpret(function, arrays, dims, order=order)
+    return arrays
+
+
 def _difference(
     program: Program,
     function: Function,
@@ -175,7 +247,7 @@ def _difference(
     buffers = initial(function, dims, 1)
     try:
         program(buffers, dims, order)
-    except FaultError as fault:
+    except (FaultError, NameError) as fault:
         return str(fault)
     for label, buffer in results.items():
         if buffer.elements != buffers[label].elements:

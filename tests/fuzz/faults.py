@@ -66,12 +66,7 @@ def drop_guard(function: Function, rng: random.Random) -> Function | None:
     if not found:
         return None
     guard = rng.choice(found)
-    return rewrite(
-        function,
-        lambda s: (
-            guard.body if isinstance(s, If) and s.conditions == guard.conditions else s
-        ),
-    )
+    return rewrite(function, lambda s: guard.body if s is guard else s)
 
 
 def shift_subscript(function: Function, rng: random.Random) -> Function | None:
@@ -87,14 +82,18 @@ def swap_subscripts(function: Function, rng: random.Random) -> Function | None:
 def drop_statement(function: Function, rng: random.Random) -> Function | None:
     """Leave a statement out: an initialisation, a copy, an update."""
     leaf = _some_leaf(function, rng)
-    return leaf and rewrite(function, lambda s: Block(()) if s is leaf else s)
+    if leaf is None:
+        return None
+    return rewrite(function, lambda s: Block(()) if s is leaf else s)
 
 
 def repeat_statement(function: Function, rng: random.Random) -> Function | None:
     """Run a statement or a loop twice."""
     if rng.random() < 0.5:
         leaf = _some_leaf(function, rng)
-        return leaf and rewrite(function, lambda s: Block((s, s)) if s is leaf else s)
+        if leaf is None:
+            return None
+        return rewrite(function, lambda s: Block((s, s)) if s is leaf else s)
     loop = _some_loop(function, rng)
     if loop is None:
         return None
@@ -155,8 +154,10 @@ def shrink_local(function: Function, rng: random.Random) -> Function | None:
 def parallelize_blindly(function: Function, rng: random.Random) -> Function | None:
     """Run a loop in parallel or as a vector, whatever it carries."""
     loop = _some_loop(function, rng)
+    if loop is None:
+        return None
     kind = rng.choice([LoopKind.PARALLEL, LoopKind.VECTORIZED])
-    return loop and _put(function, loop, replace(loop, kind=kind))
+    return _put(function, loop, replace(loop, kind=kind))
 
 
 FAULTS: tuple[Rewrite, ...] = (

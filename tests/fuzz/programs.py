@@ -8,10 +8,10 @@ A tensor dimension of class D has D + 4 elements and an axis of class D runs ins
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tdsl.ir.affine import Affine, affine, constant, name
-from tdsl.ir.dtypes import DType, i64
+from tdsl.ir.dtypes import DType, boolean, i64
 from tdsl.ir.nodes import (
     Alloc,
     Binary,
@@ -60,7 +60,8 @@ class _Generator:
         return Const(number, self.dtype)
 
     def extent(self) -> Extent:
-        return self.rng.choice([*(dim.name for dim in self.dims), 3])
+        choices: list[Extent] = [*(dim.name for dim in self.dims), 3]
+        return self.rng.choice(choices)
 
     def tensor(self, label: str, rank: int) -> Tensor:
         extents = tuple(self.extent() for _ in range(rank))
@@ -135,6 +136,32 @@ class _Generator:
                     statements[start:] = [guarded]
         return Block(tuple(statements))
 
+    def reduction(self) -> Block:
+        """Return a sum, product or maximum over the innermost loops of a nest."""
+        rng = self.rng
+        loops: list[tuple[For, Extent]] = []
+        target = rng.choice(self.writable)
+        forms: list[Affine] = []
+        for extent in self.shapes[target]:
+            if rng.random() < 0.3:
+                forms.append(constant(rng.randrange(4)))
+                continue
+            axis = self.fresh("i")
+            stop = (affine(extent),)
+            kind = LoopKind.SERIAL
+            loop = For(axis, (constant(0),), stop, 1, kind, Block(()))
+            loops.append((loop, extent))
+            forms.append(name(axis) + rng.randrange(4))
+        for _ in range(rng.choice([1, 1, 2])):
+            loops.append(self.loop(loops))
+        op = rng.choice([ReduceOp.ADD, ReduceOp.ADD, ReduceOp.MUL, ReduceOp.MAX])
+        value = self.expr(loops)
+        instance = self.instance(loops)
+        body = Block((Reduce(op, target, tuple(forms), value, instance),))
+        for loop, _ in reversed(loops):
+            body = Block((replace(loop, body=body),))
+        return body
+
     def temporary(self, loops: list[tuple[For, Extent]]) -> list[Stmt]:
         label = self.fresh("t")
         value = self.expr(loops)
@@ -200,7 +227,7 @@ class _Generator:
             return Index(rng.choice([name(loop.axis) for loop, _ in loops]), self.dtype)
         left, right = self.expr(loops, depth + 1), self.expr(loops, depth + 1)
         if kind < 0.55:
-            condition = Binary("lt", left, right, self.dtype)
+            condition = Binary("lt", left, right, boolean)
             return Select(condition, left, self.expr(loops, depth + 1), self.dtype)
         return Binary(rng.choice(["add", "sub", "mul", "max"]), left, right, self.dtype)
 
@@ -249,5 +276,6 @@ def random_program(rng: random.Random, dtype: DType = i64) -> Function:
         )
         generator.writable.append("L")
     for _ in range(rng.choice([1, 1, 2, 3])):
-        statements += generator.nest().statements
+        make = generator.reduction if rng.random() < 0.35 else generator.nest
+        statements += make().statements
     return Function("random", tuple(params), dims, Block(tuple(statements)))

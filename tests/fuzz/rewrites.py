@@ -280,6 +280,8 @@ LEGAL_SOMETIMES: tuple[Rewrite, ...] = (
     stage_writes,
     accumulate,
     factor,
+    factor,
+    factor,
     hoist,
 )
 

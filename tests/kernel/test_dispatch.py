@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import traceback
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,16 @@ def test_stride_classes() -> None:
         (whole[:, ::2], "A"),
     ]:
         assert stride_classes(function, (1.0, a, whole)) == ("C", code, "C")
+
+
+@pytest.mark.parametrize("name", ["_entry", "len", "args"])
+def test_names_that_the_text_uses(name: str) -> None:
+    function = parse(scale)
+    first, second, result = function.params
+    renamed = replace(second, tensor=replace(second.tensor, name=name))
+    function = replace(function, params=(first, renamed, result))
+    slow = Spy()
+    assert make_dispatcher(function, {}, slow, by_size=False) is slow
 
 
 def test_a_missing_entry_goes_the_slow_way() -> None:

@@ -241,4 +241,26 @@ CASES = (
         "two",
         lambda s: s.fission("i", after="S0").split("i_2", 4).compute_at("S0", "i_2_o"),
     ),
+    Case(
+        "compute_at_box",
+        "batched",
+        lambda s: s.split("j", 5, tail="cut").compute_at("S0", "z"),
+    ),
+    Case(
+        "rfactor_twice",
+        "conv2d",
+        lambda s: s.reorder("r", "y").split("s", 2).rfactor("s_i").rfactor("r"),
+    ),
+    Case(
+        "cache_write_rows",
+        "softmax",
+        lambda s: (
+            s.split("i", 3).split("j3", 2).cache_write("Y", "i_i", memory="array")
+        ),
+    ),
+    Case(
+        "compute_at_leftover",
+        "row_sums",
+        lambda s: s.split("j", 8).reorder("j_o", "i", "j_i").compute_at("S0", "i"),
+    ),
 )

@@ -84,6 +84,9 @@ class FakeWorkshop:
 
     def build(self, config: Config) -> Candidate:
         self.clock.now += 0.01
+        if not config:
+            config = {"rows": 8, "vectors": 4, "block": 256, "plain": True}
+            return Candidate({}, "plain", (), schedule=[], program=config)
         if self.refuse(config):
             raise Refused("refused", "rows do not fit")
         sizes = tuple(int(config[n]) for n in self.sizes if n in config)
@@ -112,8 +115,8 @@ class FakeWorkshop:
         weather = 1.0 + self.drift * self.clock.now
         jitter = [1.0 + self.spread * self.random.random() for _ in range(2)]
         return (
-            self.seconds(candidate.config) * weather * jitter[0],
-            self.seconds(rival.config) * weather * jitter[1],
+            self.seconds(candidate.program or candidate.config) * weather * jitter[0],
+            self.seconds(rival.program or rival.config) * weather * jitter[1],
         )
 
 

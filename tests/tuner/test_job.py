@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tdsl
 from tdsl import f32
-from tdsl.entries import entries, program_hash
+from tdsl.entries import (
+    Entry,
+    entries,
+    fingerprint,
+    lookup,
+    program_hash,
+    situation,
+    store,
+)
 from tdsl.errors import ArgumentError, TuningError
-from tdsl.tuner import crew, tune
+from tdsl.target import host
+from tdsl.tuner import crew, ledger, tune
+from tdsl.tuner import job as jobs
 from tdsl.tuner.report import duration, report
 from tdsl.tuner.results import TuningResult
+from tdsl.tuner.stopping import StopRequest
 
 M, N = tdsl.dims("M N", min=1)
 
@@ -102,6 +120,123 @@ def test_results_that_cannot_be_stored_are_still_reported(
     if result.outcome == "improved":
         assert result.exit_code == 1
         assert "could not be stored" in report(result)
+
+
+def test_a_full_disk_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records no longer reach the ledger; the job says so and still ends well."""
+
+    def full(handle: int, line: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(ledger, "_write_line", full)
+    result = job(monkeypatch, "fine")
+    assert result.trials >= 1
+    assert result.best_seconds is not None
+    assert result.exit_code == 1
+    assert "Warning: the ledger is incomplete" in report(result)
+    assert "No space left on device" in report(result)
+
+
+def test_corrupt_lines_are_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "ledger.jsonl").write_text("garbage\n")
+    result = job(monkeypatch, "fine")
+    assert result.exit_code == 0
+    assert "1 corrupt line(s) in the ledger (line 1)" in report(result)
+
+
+def test_an_interruption_keeps_a_stored_schedule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A job that is stopped at once does not know better than an earlier one."""
+    where = situation(
+        program_hash(scale.function),
+        {"M": 30, "N": 40},
+        1,
+        "reassoc",
+        fingerprint(host()),
+    )
+    store(Entry(where, '{"steps": []}', 1.0, 2.0, "proved"))
+
+    @contextmanager
+    def stopped() -> Iterator[StopRequest]:
+        yield StopRequest(True)
+
+    monkeypatch.setattr(jobs, "stop_on_signals", stopped)
+    result = job(monkeypatch, "fine")
+    assert result.exit_code == 130
+    assert lookup(where) is not None
+
+
+def test_a_contender_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TDSL_FAKE", "fine")
+    dims = {"M": 30, "N": 40}
+    result = tune(scale, dims, budget_s=1.0, threads=1, contender=np.positive)
+    assert result.contender is not None
+    assert result.contender.seconds is not None, result.contender.trouble
+    assert 0 < result.contender.seconds < 0.1
+    assert "NumPy" in report(result)
+
+
+SCRIPT = """\
+import tdsl
+from tdsl import f32
+from tdsl.tuner import crew
+crew.COMMAND = {command!r}
+N = tdsl.dim('N', min=1)
+
+@tdsl.kernel
+def twice(x: f32[N]) -> f32[N]:
+    y = tdsl.empty((N,), f32)
+    for i in range(N):
+        y[i] = x[i] + x[i]
+    return y
+
+result = tdsl.tune(twice, {{'N': 4096}}, budget_s={budget}, threads=1)
+print(result.exit_code, result.resumed, result.trials)
+"""
+
+
+def write_script(path: Path, budget: float) -> list[str]:
+    command = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
+    path.write_text(SCRIPT.format(command=command, budget=budget))
+    return [sys.executable, str(path)]
+
+
+def test_kill_9_in_the_middle_of_a_job(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """No candidate is measured twice, and what was measured still counts."""
+    monkeypatch.setenv("TDSL_FAKE", "fine")
+    path = tmp_path / "ledger.jsonl"
+    killed = subprocess.Popen(write_script(tmp_path / "script.py", 60.0))
+    while not (path.exists() and path.read_bytes().count(b"\n") >= 4):
+        assert killed.poll() is None
+        time.sleep(0.01)
+    killed.kill()
+    killed.wait()
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    before = {row["candidate"] for row in rows}
+    command = write_script(tmp_path / "script.py", 2.0)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    code, resumed, trials = map(int, done.stdout.split())
+    assert code == 0
+    assert resumed == len(before)
+    assert trials >= len([row for row in rows if row["status"] == "measured"])
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    tried = [row["candidate"] for row in rows if row["kind"] == "trial"]
+    assert len(tried) == len(set(tried)) >= len(before)
+
+
+def test_a_script_without_a_main_guard(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Workers never import the script that started the job."""
+    monkeypatch.setenv("TDSL_FAKE", "fine")
+    command = write_script(tmp_path / "script.py", 1.0)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("0 0 "), done.stderr
 
 
 def test_a_child_of_a_job_does_not_tune(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ def test_an_unwritable_ledger_is_refused_before_work_starts(tmp_path: Path) -> N
     (tmp_path / "file").write_text("")
     with pytest.raises(CacheError, match="cannot create the folder"):
         Ledger.open(tmp_path / "file" / "ledger.jsonl", KEY)
-    with pytest.raises(CacheError, match="is a folder; name a file"):
+    with pytest.raises(CacheError, match="is not a file; name a file"):
         Ledger.open(tmp_path, KEY)
 
 

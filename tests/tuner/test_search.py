@@ -72,6 +72,26 @@ def test_infeasible_points_are_refused_not_failed(ledger: Path) -> None:
     assert found.best is not None and found.best.config["rows"] == 4
 
 
+def test_a_refused_default_is_replaced_by_the_plain_program(ledger: Path) -> None:
+    workshop = FakeWorkshop(refuse=lambda config: config == ROOMY.default())
+    found = search(workshop, ledger, budget=1e6).run()
+    assert found.default is not None and found.default.config == {}
+    assert found.best is not None
+    assert found.best.config == {"rows": 4, "vectors": 2, "block": 64}
+    again = search(FakeWorkshop(refuse=workshop.refuse), ledger, budget=1e6).run()
+    tried = [row["candidate"] for row in rows(ledger)]
+    assert len(tried) == len(set(tried)) == 61
+    assert again.default is not None and again.default.config == {}
+    assert again.best is not None and again.best.config == found.best.config
+
+
+def test_where_all_is_refused_the_plain_program_is_best(ledger: Path) -> None:
+    workshop = FakeWorkshop(refuse=lambda config: True)
+    found = search(workshop, ledger, budget=1e6).run()
+    assert found.best is found.default is not None
+    assert found.stop == "exhausted"
+
+
 def test_a_failing_candidate_costs_only_itself(ledger: Path) -> None:
     def fail(config: Config) -> str:
         return "crash (SIGSEGV)" if config["vectors"] == 4 else ""

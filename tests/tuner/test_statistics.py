@@ -16,7 +16,15 @@ from tdsl.tuner.statistics import (
     noise_floor,
     ratios,
 )
-from tdsl.tuner.timing import TimingLimits, time_pair, time_rounds, warm_up
+from tdsl.tuner.timing import (
+    Stopwatch,
+    TimingLimits,
+    system_stopwatch,
+    time_batch,
+    time_pair,
+    time_rounds,
+    warm_up,
+)
 
 
 class Machine:
@@ -25,16 +33,22 @@ class Machine:
     def __init__(self, drift: float = 0.0, spread: float = 0.0, seed: int = 0) -> None:
         self.now = 0.0
         self.calls = 0
+        self.preemptions = 0
+        self.greed = 0.0
         self.drift = drift
         self.spread = spread
         self.random = random.Random(seed)
 
-    def clock(self) -> float:
-        return self.now
+    @property
+    def watch(self) -> Stopwatch:
+        return Stopwatch(lambda: self.now, lambda: self.preemptions)
 
     def program(self, seconds: float) -> Callable[[], None]:
         def run() -> None:
             self.calls += 1
+            if self.random.random() < self.greed:
+                self.preemptions += 1
+                self.now += 4e-3
             weather = max(0.2, 1.0 + self.drift * self.now)
             self.now += seconds * weather * (1.0 + self.spread * self.random.random())
 
@@ -44,7 +58,7 @@ class Machine:
 def verdict(machine: Machine, rival: float, candidate: float) -> str:
     limits = TimingLimits(noise=0.01)
     timing = time_pair(
-        machine.program(rival), machine.program(candidate), limits, machine.clock
+        machine.program(rival), machine.program(candidate), limits, machine.watch
     )
     return judge(median_interval(ratios(timing.rival, timing.candidate)), limits.noise)
 
@@ -104,7 +118,7 @@ def test_a_clear_difference_is_found() -> None:
     assert verdict(Machine(0.5, 0.02), 1e-3, 0.9e-3) == "faster"
     machine = Machine(0.5, 0.02)
     programs = machine.program(0.9e-3), machine.program(1e-3)
-    timing = time_pair(*programs, TimingLimits(), machine.clock)
+    timing = time_pair(*programs, TimingLimits(), machine.watch)
     assert timing.stopped == "slower"
     assert len(timing.candidate) == 3  # enough to drop it, not to crown it
 
@@ -126,8 +140,12 @@ def test_hopeless_candidates_are_given_up_at_once() -> None:
     machine = Machine()
     limits = TimingLimits()
     timing = time_pair(
-        machine.program(1e-3), machine.program(2e-3), limits, machine.clock
+        machine.program(1e-3), machine.program(2e-3), limits, machine.watch
     )
+    assert timing.stopped == "hopeless"
+    assert len(timing.candidate) == 2
+    awful = machine.program(9e-3)
+    timing = time_pair(machine.program(1e-3), awful, limits, machine.watch)
     assert timing.stopped == "hopeless"
     assert len(timing.candidate) == 1
 
@@ -136,25 +154,63 @@ def test_promising_candidates_get_all_their_rounds() -> None:
     machine = Machine(spread=0.0)
     limits = TimingLimits(pair_seconds=0.0, batch_seconds=0.1)
     timing = time_pair(
-        machine.program(1e-3), machine.program(0.97e-3), limits, machine.clock
+        machine.program(1e-3), machine.program(0.97e-3), limits, machine.watch
     )
     assert timing.stopped == "faster"
     assert len(timing.candidate) == 6
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_time_taken_by_others_does_not_count(seed: int) -> None:
+    """Others take a time slice in every third call; the faster program still wins."""
+    machine = Machine(spread=0.02, seed=seed)
+    machine.greed = 0.3
+    assert verdict(machine, 3e-3, 2.7e-3) == "faster"
+    assert verdict(machine, 2.7e-3, 3e-3) != "faster"
+
+
+def test_where_every_batch_is_disturbed_the_shortest_counts() -> None:
+    machine = Machine()
+    machine.greed = 1.0
+    limits = TimingLimits()
+    seconds = time_batch(machine.program(1e-3), 1, limits, machine.watch)
+    assert seconds == pytest.approx(5e-3)
+    assert machine.calls == limits.attempts
+
+
+def test_long_batches_are_not_repeated_for_ever() -> None:
+    machine = Machine()
+    machine.greed = 1.0
+    time_batch(machine.program(1.0), 1, TimingLimits(), machine.watch)
+    assert machine.calls == 1
+
+
+def test_the_system_stopwatch_counts_up() -> None:
+    watch = system_stopwatch()
+    assert watch.clock() < watch.clock()
+    assert watch.preemptions() >= 0
+
+
 def test_the_warm_up_is_capped_in_time_and_calls() -> None:
     machine = Machine()
     limits = TimingLimits(warm_up_seconds=0.01, warm_up_calls=50)
-    warm_up(machine.program(1.0), limits, machine.clock)
+    warm_up(machine.program(1.0), limits, machine.watch)
     assert machine.calls == 1
-    warm_up(machine.program(1e-6), limits, machine.clock)
+    warm_up(machine.program(1e-6), limits, machine.watch)
     assert machine.calls == 51
+
+
+def test_rounds_are_bounded_in_time() -> None:
+    machine = Machine()
+    programs = [machine.program(1.0), machine.program(2.0)]
+    samples = time_rounds(programs, 50, TimingLimits(), machine.watch)
+    assert [len(values) for values in samples] == [6, 6]
 
 
 def test_rounds_interleave_all_programs() -> None:
     machine = Machine(drift=3.0)
     programs = [machine.program(seconds) for seconds in (1e-3, 1.2e-3, 0.8e-3)]
-    samples = time_rounds(programs, 9, TimingLimits(), machine.clock)
+    samples = time_rounds(programs, 9, TimingLimits(), machine.watch)
     assert [len(values) for values in samples] == [9, 9, 9]
     assert median(ratios(samples[0], samples[1])) == pytest.approx(1.2, rel=0.05)
     assert median(ratios(samples[0], samples[2])) == pytest.approx(0.8, rel=0.05)

@@ -1,0 +1,157 @@
+"""Local tensors and parameters: variables for registers, addresses for memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..ir.affine import Affine, constant, name
+from ..ir.dtypes import DType
+from ..ir.nodes import Alloc, Memory
+from .expressions import Expressions, Value
+from .point import Point
+from .registers import RegisterLayout
+from .storage import LANE, Addresses, Storage, Stride
+from .writer import Region, Writer
+
+
+@dataclass(slots=True)
+class Registers:
+    """A register tensor in variables: its layout, and where they are declared."""
+
+    layout: RegisterLayout
+    dtype: DType
+    private_lanes: int
+    declarations: Region
+    depth: int
+    started: set[str]
+
+
+class Declarations:
+    """What the emitter knows about the tensors in scope."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        addresses: Addresses,
+        expressions: Expressions,
+        identifiers: Mapping[str, str],
+        layouts: Mapping[str, RegisterLayout],
+    ) -> None:
+        self.storage: dict[str, Storage] = {}
+        self.scalars: dict[str, Value] = {}
+        self.registers: dict[str, Registers] = {}
+        self._writer = writer
+        self._addresses = addresses
+        self._expressions = expressions
+        self._ids = identifiers
+        self._layouts = layouts
+        self._allocated: set[str] = set()
+
+    def declare(self, alloc: Alloc, point: Point) -> None:
+        """Give a local tensor variables, or memory."""
+        tensor = alloc.tensor
+        layout = self._layouts.get(tensor.name)
+        self.registers.pop(tensor.name, None)
+        self.storage.pop(tensor.name, None)
+        if alloc.memory is Memory.REGISTER and layout is not None:
+            region = Region("")
+            self._writer.stack[-1].items.append(region)
+            depth = len(self._writer.stack)
+            if point.lanes:
+                layout = RegisterLayout(None, 0)
+            self.registers[tensor.name] = Registers(
+                layout, tensor.dtype, point.lanes, region, depth, set()
+            )
+            return
+        self._alloc_array(alloc, point)
+
+    def _alloc_array(self, alloc: Alloc, point: Point) -> None:
+        """Take aligned memory outside all serial loops that do not size it."""
+        tensor, addresses, writer = alloc.tensor, self._addresses, self._writer
+        extents = [point.at(extent) for extent in tensor.shape]
+        if point.lanes:
+            extents.append(constant(point.lanes))
+        depth = max([writer.floor, *map(addresses.depth, extents)])
+        strides = self.contiguous_strides(tensor.name, extents, depth)
+        size = self.product(f"{tensor.name}_size", extents, depth)
+        memory = writer.fresh(f"{tensor.name}_memory")
+        base = self._ids[tensor.name]
+        if tensor.name in self._allocated:
+            base = writer.fresh(base)
+        self._allocated.add(tensor.name)
+        region = writer.stack[depth]
+        self._expressions.use("address", "keep")
+        region.items.append(
+            f"{memory} = np.empty({size} * {tensor.dtype.bytes} + 64, np.uint8)"
+        )
+        region.items.append(f"{base} = (address({memory}) + 63) & -64")
+        region.tail.append(f"keep({memory})")
+        self.storage[tensor.name] = Storage(
+            tensor.name, base, tensor.dtype.name, tuple(strides)
+        )
+
+    def contiguous_strides(
+        self, tensor: str, extents: list[Affine], depth: int
+    ) -> list[Stride]:
+        """Return row-major strides for *extents*, naming the products of sizes."""
+        strides = [Stride(1)]
+        for position in range(len(extents) - 1, 0, -1):
+            strides.append(self._times(tensor, strides[-1], extents[position], depth))
+        return strides[::-1][len(strides) - len(extents) :] if extents else []
+
+    def _times(self, tensor: str, stride: Stride, extent: Affine, depth: int) -> Stride:
+        if extent.is_constant:
+            return Stride(stride.factor * extent.constant, stride.names)
+        text = self._addresses.integer(extent)
+        if not text.isidentifier():
+            text = self._writer.named(f"{tensor}_extent", text, depth)
+        return Stride(stride.factor, (*stride.names, text))
+
+    def product(self, stem: str, extents: list[Affine], depth: int) -> str:
+        """Return the text of the product of *extents*."""
+        stride = Stride(1)
+        for extent in extents:
+            stride = self._times(stem, stride, extent, depth)
+        return "*".join([str(stride.factor), *stride.names])
+
+    # --- registers ----------------------------------------------------------------
+
+    def register_name(self, tensor: str, index: tuple[Affine, ...]) -> str:
+        """Return the variable that holds an element at constant subscripts."""
+        registers = self.registers[tensor]
+        numbers = []
+        for position, form in enumerate(index):
+            assert form.is_constant, (tensor, index)
+            if position == registers.layout.lane_dimension:
+                numbers.append(form.constant // registers.layout.lanes)
+            else:
+                numbers.append(form.constant)
+        return "_".join([self._ids[tensor], *map(str, numbers)])
+
+    def split_lane(
+        self, tensor: str, index: tuple[Affine, ...]
+    ) -> tuple[tuple[Affine, ...], bool]:
+        """Return *index* without the lane number, and whether it had one."""
+        lane = name(LANE)
+        has_lane = any(LANE in form.names() for form in index)
+        plain = tuple(f - lane if LANE in f.names() else f for f in index)
+        return plain, has_lane
+
+    def see_started(self, registers: Registers, variable: str) -> None:
+        """Declare *variable* if nothing was written to it yet."""
+        if variable not in registers.started:
+            self.initialise(registers, variable)
+
+    def initialise(self, registers: Registers, variable: str) -> None:
+        """Declare *variable* where its tensor is: its first write is conditional."""
+        lanes = registers.private_lanes or registers.layout.lanes
+        registers.started.add(variable)
+        dtype = registers.dtype
+        zero = "False" if dtype.kind == "bool" else "0"
+        if lanes:
+            token = self._expressions.token(dtype, lanes)
+            zero = self._expressions.call("splat", zero, token)
+        elif dtype.kind != "bool":
+            zero = f"{self._expressions.token(dtype, 0)}(0)"
+        registers.declarations.items.append(f"{variable} = {zero}")

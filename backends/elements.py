@@ -1,0 +1,343 @@
+"""Statements: values computed, masked where iterations may not exist, and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..errors import BackendError
+from ..ir.affine import Affine, name
+from ..ir.dtypes import DType
+from ..ir.nodes import Binary, Expr, Load, Reduce, ReduceOp, Store
+from .declarations import Declarations
+from .expressions import Expressions, Value, is_product
+from .plan import LeafPlan, Plan
+from .point import Masks, Point, is_nonnegative
+from .storage import LANE, Addresses, Storage
+from .writer import Writer
+
+UPDATES = {
+    ReduceOp.ADD: "add",
+    ReduceOp.MUL: "mul",
+    ReduceOp.MIN: "minimum",
+    ReduceOp.MAX: "maximum",
+}
+_BOOL = DType("bool", "bool", 1)
+_I64 = DType("i64", "int", 64)
+
+
+class Elements:
+    """Write the leaf statements of a function."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        addresses: Addresses,
+        expressions: Expressions,
+        declared: Declarations,
+        plan: Plan,
+        identifiers: Mapping[str, str],
+    ) -> None:
+        self._writer = writer
+        self._addresses = addresses
+        self._expressions = expressions
+        self._declared = declared
+        self._plan = plan
+        self._ids = identifiers
+        self._dropped: frozenset[Affine] = frozenset()
+
+    def write(self, leaf: Store | Reduce, point: Point) -> None:
+        """Write a statement at a point of the tile loops."""
+        plan = self._plan.leaves[id(leaf)]
+        self._dropped = plan.dropped
+        tests, scalars, lanes, kept = [], [], [], []
+        for guard in plan.guards:
+            if guard.full in point.assumed or guard.form in point.satisfied:
+                continue
+            form = point.at(guard.form)
+            dropped = guard.form in plan.dropped
+            if LANE in form.names():
+                lanes.append(form)
+                kept += [] if dropped else [form]
+            elif is_nonnegative(form) or dropped:
+                continue
+            elif point.lanes and plan.rectangular:
+                scalars.append(form)
+                self._dropped |= {guard.form}
+            else:
+                tests.append(self._addresses.test(form))
+        masks = Masks(tuple(lanes), tuple(scalars), tuple(kept))
+        if tests:
+            with self._writer.block(f"if {' and '.join(tests)}:"):
+                self._guarded_leaf(leaf, plan, point, masks)
+        else:
+            self._guarded_leaf(leaf, plan, point, masks)
+
+    def _guarded_leaf(
+        self, leaf: Store | Reduce, plan: LeafPlan, point: Point, masks: Masks
+    ) -> None:
+        if masks.lanes and not plan.rectangular:
+            mask = self._mask(masks.lanes, (), point)
+            with self._writer.block(f"if {self._expressions.call('any_lane', mask)}:"):
+                self.assign(leaf, self._value(leaf, point, masks), point, masks)
+        else:
+            self.assign(leaf, self._value(leaf, point, masks), point, masks)
+
+    def _value(self, leaf: Store | Reduce, point: Point, masks: Masks) -> Value:
+        def read(load: Load) -> Value:
+            return self._read(load, point, masks)
+
+        def write(expr: Expr) -> Value:
+            return self._expressions.write(expr, point.lanes, read, point.at)
+
+        if isinstance(leaf, Store):
+            return write(leaf.value)
+        old = self._read(
+            Load(leaf.tensor, leaf.index, leaf.value.dtype), point, masks, target=True
+        )
+        value = leaf.value
+        if isinstance(value, Binary) and self._fuses(leaf.op, value):
+            a, b = write(value.left), write(value.right)
+            return self._expressions.multiply_add(a, b, old)
+        return self._expressions.combine(UPDATES[leaf.op], old, write(value))
+
+    def _fuses(self, op: ReduceOp, value: Binary) -> bool:
+        return (
+            op is ReduceOp.ADD
+            and self._expressions.contracts
+            and value.dtype.kind == "float"
+            and is_product(value)
+        )
+
+    def _mask(
+        self, lanes: tuple[Affine, ...], scalars: tuple[Affine, ...], point: Point
+    ) -> str:
+        """Return the mask of the lanes for which all the forms are >= 0."""
+        texts = [self._lane_mask(form, point) for form in dict.fromkeys(lanes)]
+        if not texts:
+            token = self._expressions.token(_BOOL, point.lanes)
+            texts = [self._expressions.call("first_lanes", str(point.lanes), token)]
+        result = texts[0]
+        for text in texts[1:]:
+            both = self._expressions.call("logical_and", result, text)
+            result = self._named_mask(both, 0)
+        for form in scalars:
+            number = self._addresses.integer(form)
+            text = self._expressions.call("mask_where", number, result)
+            result = self._named_mask(text, 0)
+        return result
+
+    def _named_mask(self, text: str, depth: int) -> str:
+        depths = map(self._writer.depth, _identifiers(text))
+        return self._writer.named("mask", text, max([depth, *depths]), owner="")
+
+    def _lane_mask(self, form: Affine, point: Point) -> str:
+        """Return the mask of the lanes in which *form* is >= 0."""
+        expressions, lanes = self._expressions, point.lanes
+        token = expressions.token(_BOOL, lanes)
+        slope = form.coefficient(LANE)
+        rest = form - name(LANE) * slope
+        if slope == -1 and LANE not in rest.names():
+            count = self._addresses.integer(rest + 1)
+            text = expressions.call("first_lanes", count, token)
+        else:
+            integers = expressions.lane_integers(form, lanes)
+            zero = expressions.call("splat", "0", expressions.token(_I64, lanes))
+            text = expressions.call("ge", integers, zero)
+        return self._named_mask(text, 0)
+
+    # --- reading ------------------------------------------------------------------
+
+    def _read(
+        self, load: Load, point: Point, masks: Masks, target: bool = False
+    ) -> Value:
+        if load.tensor in self._declared.scalars:
+            return self._declared.scalars[load.tensor]
+        if load.tensor in self._declared.registers:
+            return self._read_register(load, point)
+        return self._read_memory(load, point, masks, target)
+
+    def _read_register(self, load: Load, point: Point) -> Value:
+        registers = self._declared.registers[load.tensor]
+        index, has_lane = self._declared.split_lane(
+            load.tensor, tuple(map(point.at, load.index))
+        )
+        variable = self._declared.register_name(load.tensor, index)
+        self._declared.see_started(registers, variable)
+        if registers.private_lanes:
+            return Value(variable, registers.dtype, registers.private_lanes)
+        layout = registers.layout
+        if has_lane:
+            return Value(variable, registers.dtype, layout.lanes)
+        if layout.lane_dimension is not None:
+            lane = index[layout.lane_dimension].constant % layout.lanes
+            text = self._expressions.call("extract", variable, str(lane))
+            return Value(text, registers.dtype, 0)
+        return Value(variable, registers.dtype, 0)
+
+    def _read_memory(
+        self, load: Load, point: Point, masks: Masks, target: bool
+    ) -> Value:
+        expressions = self._expressions
+        storage = self._declared.storage[load.tensor]
+        index, private = self._index(load, point, safe=target)
+        offset = self._addresses.offset(storage, index)
+        unsafe = id(load) in self._plan.unsafe or target
+        scalars = masks.scalars if target else ()
+        mask = None
+        if unsafe and (masks.lanes or scalars):
+            mask = self._mask(masks.lanes, scalars, point)
+        lanes = point.lanes
+        if offset.lane == 0:
+            token = expressions.token(load.dtype, 0)
+            text = expressions.call("load", storage.base, offset.text, token)
+            if lanes and not private:
+                token = expressions.token(load.dtype, lanes)
+                text = expressions.call("load_splat", storage.base, offset.text, token)
+            return self._loaded(load, text, lanes)
+        token = expressions.token(load.dtype, lanes)
+        arguments = [storage.base, offset.text]
+        operation = "load"
+        if offset.lane is None:
+            operation = "gather"
+            arguments[1] = self._lane_offsets(storage, index, lanes)
+        elif offset.lane != 1:
+            operation = "load_strided"
+            arguments.append(str(offset.lane))
+        if mask:
+            operation += "_masked"
+            arguments.append(mask)
+        text = expressions.call(operation, *arguments, token)
+        return self._loaded(load, text, lanes)
+
+    def _loaded(self, load: Load, text: str, lanes: int) -> Value:
+        depth = len(self._writer.stack) - 1
+        stem = f"{self._ids[load.tensor]}_value"
+        variable = self._writer.named(stem, text, depth, owner=load.tensor)
+        return Value(variable, load.dtype, lanes)
+
+    def _lane_offsets(
+        self, storage: Storage, index: tuple[Affine, ...], lanes: int
+    ) -> str:
+        expressions = self._expressions
+        token = expressions.token(_I64, lanes)
+        total = ""
+        for stride, form in zip(storage.strides, index, strict=True):
+            text = expressions.lane_integers(form, lanes)
+            size = "*".join([str(stride.factor), *stride.names])
+            if size != "1":
+                factor = expressions.call("splat", size, token)
+                text = expressions.call("mul", text, factor)
+            total = expressions.call("add", total, text) if total else text
+        return total
+
+    def _index(
+        self, access: Load | Store | Reduce, point: Point, safe: bool
+    ) -> tuple[tuple[Affine, ...], bool]:
+        """Return the subscripts over integer variables.
+
+        What a dead iteration reads from a parameter is moved to the last live one.
+        """
+        exact = dict(point.exact)
+        if not safe and id(access) in self._plan.unsafe:
+            for axis, limits in point.limits.items():
+                dropped = any(axis in form.names() for form in self._dropped)
+                if dropped and any(axis in form.names() for form in access.index):
+                    exact[axis] = name(self._clamp(axis, exact[axis], limits))
+        index = tuple(form.substitute(exact) for form in access.index)
+        storage = self._declared.storage[access.tensor]
+        private = len(storage.strides) > len(index)
+        return ((*index, name(LANE)) if private else index), private
+
+    def _clamp(self, axis: str, form: Affine, limits: tuple[str, ...]) -> str:
+        text = self._addresses.integer(form)
+        depth = max(
+            [self._addresses.depth(form)]
+            + [
+                self._writer.depth(each)
+                for limit in limits
+                for each in _identifiers(limit)
+            ]
+        )
+        expression = f"min({text}, {', '.join(limits)})"
+        return self._writer.named(f"{self._ids[axis]}_at", expression, depth)
+
+    # --- writing ------------------------------------------------------------------
+
+    def assign(
+        self,
+        leaf: Store | Reduce,
+        value: Value,
+        point: Point,
+        masks: Masks,
+    ) -> None:
+        """Write the assignment of a computed value."""
+        if leaf.tensor in self._declared.registers:
+            self._write_register(leaf, value, point, masks)
+        else:
+            self._write_memory(leaf, value, point, masks)
+
+    def _write_register(
+        self, leaf: Store | Reduce, value: Value, point: Point, masks: Masks
+    ) -> None:
+        registers = self._declared.registers[leaf.tensor]
+        index, has_lane = self._declared.split_lane(
+            leaf.tensor, tuple(map(point.at, leaf.index))
+        )
+        variable = self._declared.register_name(leaf.tensor, index)
+        lanes = registers.private_lanes
+        layout = registers.layout
+        if has_lane:
+            lanes = layout.lanes
+        elif point.lanes and not lanes:
+            self._refuse_scalar_write(leaf)
+        text = self._expressions.spread(value, lanes) if lanes else value.text
+        conditional = len(self._writer.stack) > registers.depth
+        if lanes and (masks.kept or masks.scalars):
+            self._declared.see_started(registers, variable)
+            mask = self._mask(masks.kept, masks.scalars, point)
+            text = self._expressions.call("select", mask, text, variable)
+        elif layout.lane_dimension is not None and not has_lane:
+            self._declared.see_started(registers, variable)
+            lane = str(index[layout.lane_dimension].constant % layout.lanes)
+            text = self._expressions.call("insert", variable, text, lane)
+        elif variable not in registers.started and conditional:
+            self._declared.initialise(registers, variable)
+        registers.started.add(variable)
+        self._writer.line(f"{variable} = {text}{self._writer.comment(leaf)}")
+
+    def _refuse_scalar_write(self, leaf: Store | Reduce) -> None:
+        raise BackendError(
+            f"the lanes of a vectorized loop all write one element of {leaf.tensor!r}; "
+            "use rfactor, or vectorize another loop"
+        )
+
+    def _write_memory(
+        self, leaf: Store | Reduce, value: Value, point: Point, masks: Masks
+    ) -> None:
+        expressions = self._expressions
+        storage = self._declared.storage[leaf.tensor]
+        index, _ = self._index(leaf, point, safe=True)
+        offset = self._addresses.offset(storage, index)
+        arguments = [storage.base, offset.text]
+        operation, text = "store", value.text
+        if point.lanes:
+            if offset.lane == 0:
+                self._refuse_scalar_write(leaf)
+            text = expressions.spread(value, point.lanes)
+            if offset.lane is None:
+                operation = "scatter"
+                arguments[1] = self._lane_offsets(storage, index, point.lanes)
+            elif offset.lane != 1:
+                operation = "store_strided"
+                arguments.append(str(offset.lane))
+            if masks.lanes or masks.scalars:
+                operation += "_masked"
+                arguments.append(self._mask(masks.lanes, masks.scalars, point))
+        call = expressions.call(operation, *arguments, text)
+        self._writer.forget(leaf.tensor)
+        self._writer.line(f"{call}{self._writer.comment(leaf)}")
+
+
+def _identifiers(text: str) -> list[str]:
+    word = "".join(c if c.isalnum() or c == "_" else " " for c in text)
+    return [each for each in word.split() if each.isidentifier()]

@@ -1,0 +1,197 @@
+"""Scheduled programs for the CPU backend: tile loops, locals, guards, as text."""
+
+from __future__ import annotations
+
+PACKED_MATMUL = """
+def matmul(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:
+    for k_o in range(0, K, 16):
+        B_pack = local f32[(N + 15)//16, 16, 16]
+        for j_p in range(0, N, 16):  # parallel
+            for k_p in range(k_o, min(k_o + 16, K)):
+                for j_q in range(j_p, min(j_p + 16, N)):  # vectorized
+                    B_pack[j_p//16, k_p - k_o, j_q - j_p] = B[k_p, j_q]
+        for i_o in range(0, M, 8):  # parallel
+            A_pack = local f32[2, 16, 4]
+            for i_p in range(i_o, min(i_o + 8, M), 4):
+                for k_q in range(k_o, min(k_o + 16, K)):
+                    for i_q in range(i_p, min(i_p + 4, M)):  # unrolled
+                        A_pack[(i_p - i_o)//4, k_q - k_o, i_q - i_p] = A[i_q, k_q]
+            for j_t in range(0, N, 16):
+                for i_t in range(i_o, min(i_o + 8, M), 4):
+                    if -k_o >= 0:
+                        for i_z in range(i_t, min(i_t + 4, M)):  # unrolled
+                            for j_z in range(j_t, min(j_t + 16, N)):  # vectorized
+                                C[i_z, j_z] = 0.0
+                    acc = local f32[4, 16] in registers
+                    for i_l in range(i_t, min(i_t + 4, M)):  # unrolled
+                        for j_l in range(j_t, min(j_t + 16, N)):  # vectorized
+                            acc[i_l - i_t, j_l - j_t] = C[i_l, j_l]
+                    for k in range(k_o, min(k_o + 16, K)):
+                        for i in range(i_t, min(i_t + 4, M)):  # unrolled
+                            for j in range(j_t, min(j_t + 16, N)):  # vectorized
+                                acc[i - i_t, j - j_t] += A_pack[(i_t - i_o)//4, k - k_o, i - i_t] * B_pack[j_t//16, k - k_o, j - j_t]
+                    for i_s in range(i_t, min(i_t + 4, M)):  # unrolled
+                        for j_s in range(j_t, min(j_t + 16, N)):  # vectorized
+                            C[i_s, j_s] = acc[i_s - i_t, j_s - j_t]
+"""
+
+DIRECT_MATMUL = """
+def direct(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:
+    for i_t in range(0, M, 3):  # parallel
+        for j_t in range(0, N, 24):  # fused
+            acc = local f32[3, 24] in registers
+            for i_z in range(i_t, min(i_t + 3, M)):  # unrolled
+                for j_z in range(j_t, min(j_t + 24, N)):  # vectorized
+                    acc[i_z - i_t, j_z - j_t] = 0.0
+            for k in range(K):
+                for i in range(i_t, min(i_t + 3, M)):  # unrolled
+                    for j in range(j_t, min(j_t + 24, N)):  # vectorized
+                        acc[i - i_t, j - j_t] += A[i, k] * B[k, j]
+            for i_s in range(i_t, min(i_t + 3, M)):  # unrolled
+                for j_s in range(j_t, min(j_t + 24, N)):  # vectorized
+                    C[i_s, j_s] = acc[i_s - i_t, j_s - j_t]
+"""
+
+AXPY = """
+def axpy(alpha: f32, x: f32[N], y: inout f32[N]) for N:
+    for i_o in range(0, N, 8):
+        for i in range(i_o, min(i_o + 8, N)):  # vectorized
+            y[i] = alpha * x[i] + y[i]
+"""
+
+TEMPORARIES = """
+def temporaries(X: f32[M, N], Y: output f32[M, N]) for M, N:
+    for i in range(M):
+        for j_o in range(0, N, 8):
+            for j in range(j_o, min(j_o + 8, N)):  # vectorized
+                t = local f32 in registers
+                t = X[i, j] * 2.0
+                m = local f32 in registers
+                m = 1.0
+                for k in range(3):
+                    m = max(m, t)
+                    t = t - X[i, j]
+                Y[i, j] = m + exp(t)
+"""
+
+ROW_SUM = """
+def row_sum(X: f32[M, N], Y: output f32[M]) for M, N:
+    for i in range(M):
+        part = local f32[8] in registers
+        for l in range(8):  # vectorized
+            part[l] = 0.0
+        for j_o in range(0, N, 8):
+            for j in range(j_o, min(j_o + 8, N)):  # vectorized
+                part[j - j_o] += X[i, j]
+        total = local f32 in registers
+        total = 0.0
+        for e in range(8):  # unrolled
+            total += part[e]
+        Y[i] = total
+"""
+
+TRIANGULAR = """
+def triangular(L: f32[N, N], B: f32[N, R], C: output f32[N, R]) for N, R:
+    for i in range(N):
+        for r_o in range(0, R, 8):
+            for r in range(r_o, min(r_o + 8, R)):  # vectorized
+                C[i, r] = 0.0
+        for j in range(i + 1):
+            for r2_o in range(0, R, 8):
+                for r2 in range(r2_o, min(r2_o + 8, R)):  # vectorized
+                    C[i, r2] += L[i, j] * B[j, r2]
+"""
+
+TRIANGULAR_LANES = """
+def triangular_lanes(X: f32[N, N], v: f32[N], Y: inout f32[N, N]) for N:
+    for i_o in range(0, N, 4):
+        for i in range(i_o, min(i_o + 4, N)):  # unrolled
+            for j_o in range(0, i + 1, 8):
+                for j in range(j_o, min(j_o + 8, i + 1)):  # vectorized
+                    Y[i, j] += X[i, j] * v[i]
+"""
+
+SKEWED = """
+def skewed(X: f32[N + 6], v: f32[N], Y: output f32[N]) for N:
+    for i_o in range(0, N, 8):
+        for i in range(i_o, min(i_o + 8, N)):  # vectorized
+            Y[i] = 0.25 * X[i] + 0.5 * X[i + 1] + X[2*(i//2)] * v[N - 1 - i]
+            if i - 2 >= 0:
+                Y[i] += v[i - 2]
+"""
+
+SCATTERED = """
+def scattered(X: f32[N], Y: output f32[N, 3]) for N:
+    for i_o in range(0, N, 8):
+        for i in range(i_o, min(i_o + 8, N)):  # vectorized
+            Y[i, 0] = X[i]
+            Y[i, 1] = X[i] * 2.0
+            Y[i, 2] = Y[i, 0] + Y[i, 1]
+"""
+
+STAGED = """
+def staged(X: f32[M, N], Y: output f32[M, N]) for M, N:
+    for i in range(M):  # parallel
+        row = local f32[N + 2]
+        row[0] = 0.0
+        row[N + 1] = 0.0
+        for j_o in range(0, N, 8):
+            for j in range(j_o, min(j_o + 8, N)):  # vectorized
+                row[j + 1] = X[i, j]
+        for q_o in range(0, N, 8):
+            for q in range(q_o, min(q_o + 8, N)):  # vectorized
+                Y[i, q] = row[q] + row[q + 1] + row[q + 2]
+"""
+
+PRIVATE = """
+def private(X: f32[N, 3], Y: output f32[N]) for N:
+    for i_o in range(0, N, 8):
+        for i in range(i_o, min(i_o + 8, N)):  # vectorized
+            window = local f32[3]
+            for k in range(3):
+                window[k] = X[i, k] * X[i, 2 - k]
+            Y[i] = 0.0
+            for q in range(3):
+                Y[i] += window[q]
+"""
+
+TWO_STAGES = """
+def two_stages(X: f32[N], Y: output f32[N], Z: output f32[N]) for N:
+    for i in range(N):  # parallel
+        Y[i] = 2.0 * X[i]
+    for j in range(N):  # parallel
+        Z[j] = Y[N - 1 - j] + Y[j]
+"""
+
+FIXED = """
+def fixed(A: f32[32, 8], C: output f32[32, 16]):
+    for i_t in range(0, 32, 4):
+        for j in range(16):  # vectorized
+            for i in range(i_t, min(i_t + 4, 32)):  # unrolled
+                C[i, j] = A[i, 0]
+"""
+
+KERNELS: dict[str, tuple[str, tuple[dict[str, int], ...]]] = {
+    "packed": (
+        PACKED_MATMUL,
+        (
+            {"M": 16, "N": 32, "K": 16},
+            {"M": 13, "N": 37, "K": 33},
+            {"M": 1, "N": 1, "K": 1},
+            {"M": 0, "N": 5, "K": 3},
+        ),
+    ),
+    "direct": (DIRECT_MATMUL, ({"M": 7, "N": 50, "K": 9}, {"M": 3, "N": 3, "K": 0})),
+    "axpy": (AXPY, ({"N": 0}, {"N": 1}, {"N": 16}, {"N": 29})),
+    "temporaries": (TEMPORARIES, ({"M": 3, "N": 21},)),
+    "row_sum": (ROW_SUM, ({"M": 3, "N": 21}, {"M": 2, "N": 3})),
+    "triangular": (TRIANGULAR, ({"N": 9, "R": 11},)),
+    "triangular_lanes": (TRIANGULAR_LANES, ({"N": 19}, {"N": 2})),
+    "skewed": (SKEWED, ({"N": 22}, {"N": 2}, {"N": 1})),
+    "scattered": (SCATTERED, ({"N": 13},)),
+    "staged": (STAGED, ({"M": 5, "N": 21},)),
+    "private": (PRIVATE, ({"N": 13},)),
+    "two_stages": (TWO_STAGES, ({"N": 40},)),
+    "fixed": (FIXED, ({},)),
+}
+"""Text and sizes to run it at, with and without tails."""
