@@ -20,7 +20,6 @@ from itertools import takewhile
 from typing import Literal
 
 from ..analysis.access import is_contiguous, statement_loads, subscript_names
-from ..errors import ScheduleError
 from ..ir.nodes import Load
 from ..ir.walk import loops
 from ..target import Target
@@ -29,7 +28,7 @@ from .roles import Roles, has_window
 from .schedule import Schedule
 
 _VECTORS = (1, 2, 3, 4, 6)
-_ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 24)
+_ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)
 _TILES = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 _REDUCTION_BLOCKS = (64, 128, 192, 256, 320, 384, 512, 640, 768, 1024)
 
@@ -61,15 +60,34 @@ class Contraction:
         """The decisions, with defaults from the target's registers and caches."""
         roles = self.roles
         if roles.rows is None:
-            vectors = _covering(_VECTORS, roles.extent(roles.columns), self.lanes)
-            return (self._param("vectors", vectors, 4, "structure"),)
-        vectors, rows = self._default_tile(roles.rows)
+            choices = _covering(_VECTORS, roles.extent(roles.columns), self.lanes)
+            return (self._param("vectors", choices, 4, "structure"),)
+        rows, vectors = self._default_tile(roles.rows)
+        tiles = tuple(f"{r}x{v}" for r, v in self._tiles(roles.rows))
         return (
-            self._param("vectors", _VECTORS, vectors, "structure"),
-            self._param("rows", _ROWS, rows, "structure"),
+            self._param("tile", tiles, f"{rows}x{vectors}", "structure"),
             *self._order_params(),
             *self._size_params(roles.rows, rows),
         )
+
+    def _tiles(self, rows_axis: str) -> list[tuple[int, int]]:
+        """Return the tiles (rows, vectors) that fill the registers at least by half.
+
+        Fewer accumulators than that cannot hide the latency of an update.
+        """
+        registers = self.target.vector_registers
+        all_rows = _covering(_ROWS, self.roles.extent(rows_axis), 1)
+        all_vectors = _covering(
+            _VECTORS, self.roles.extent(self.roles.columns), self.lanes
+        )
+        fitting = [
+            (rows, vectors)
+            for rows in all_rows
+            for vectors in all_vectors
+            if rows * vectors + vectors + 1 <= registers
+        ]
+        full = [(r, v) for r, v in fitting if r * v >= registers // 2]
+        return full or fitting
 
     def _order_params(self) -> list[Param]:
         columns = all(self._packs(load) for load in self.roles.column_operands)
@@ -109,8 +127,9 @@ class Contraction:
         assert self.roles.rows is not None
         rows = self.roles.extent(self.roles.rows)
         columns = self.roles.extent(self.roles.columns)
-        few = rows is not None and rows < 32 * self.target.cores
-        return "columns" if few and (columns is None or columns > rows) else "rows"
+        if rows is None or rows >= 32 * self.target.cores:
+            return "rows"
+        return "columns" if columns is None or columns > rows else "rows"
 
     def _row_tiles(self, extent: int | None, rows: int) -> int:
         """Return how many row tiles make a block: about eight, even over the cores."""
@@ -121,15 +140,22 @@ class Contraction:
         return -(-tiles // blocks)
 
     def _default_tile(self, rows_axis: str) -> tuple[int, int]:
-        """Return (vectors, rows) that fill the registers beside the operands."""
-        columns = self.roles.extent(self.roles.columns)
-        vectors = 2 if columns is None or columns > self.lanes else 1
-        rows = (self.target.vector_registers - vectors - 2) // vectors
-        extent = self.roles.extent(rows_axis)
-        if extent is not None:
-            tiles = -(-extent // rows)
-            rows = -(-extent // max(1, tiles))
-        return vectors, max((row for row in _ROWS if row <= rows), default=1)
+        """Return the tile with the most updates for each operand loaded.
+
+        Rows that do not divide a known extent waste the rest of the last tile.
+        """
+        extents = self.roles.extent(rows_axis), self.roles.extent(self.roles.columns)
+
+        def merit(tile: tuple[int, int]) -> float:
+            rows, vectors = tile
+            work = rows * vectors / (rows + vectors)
+            for extent, size in zip(extents, (rows, vectors * self.lanes), strict=True):
+                if extent:
+                    work *= extent / (-(-extent // size) * size)
+            # Two vectors a row keep tiles narrow, so that packed panels fit in L1.
+            return work if vectors == 2 else 0.6 * work
+
+        return max(self._tiles(rows_axis), key=merit)
 
     def _param(
         self,
@@ -146,12 +172,11 @@ class Contraction:
     # --- steps --------------------------------------------------------------------
 
     def apply(self, schedule: Schedule, config: Config) -> Schedule:
-        """Append the steps; raise `ScheduleError` where the tile exceeds registers."""
+        """Append the steps."""
         prefix = f"{self.roles.label}."
         choice = {
             param.name.removeprefix(prefix): config[param.name] for param in self.params
         }
-        self._check_registers(choice)
         schedule, order = self._split(schedule, choice)
         schedule = schedule.reorder(*order).vectorize(f"{self.roles.columns}_i")
         if self.roles.rows is not None:
@@ -160,15 +185,12 @@ class Contraction:
         schedule = self._parallelize(schedule, choice)
         return self._pack(schedule, choice)
 
-    def _check_registers(self, choice: Mapping[str, Choice]) -> None:
-        vectors, rows = int(choice["vectors"]), int(choice.get("rows", 1))
-        needed = rows * vectors + vectors + 1
-        if needed > self.target.vector_registers:
-            raise ScheduleError(
-                f"{self.roles.label}: a tile of {rows} rows x {vectors} vectors needs "
-                f"{needed} vector registers and {self.target.name} has "
-                f"{self.target.vector_registers}; choose fewer rows or vectors"
-            )
+    def _tile(self, choice: Mapping[str, Choice]) -> tuple[int, int]:
+        """Return the rows and vectors of the register tile."""
+        if "tile" not in choice:
+            return 1, int(choice["vectors"])
+        rows, vectors = str(choice["tile"]).split("x")
+        return int(rows), int(vectors)
 
     def _blocks(self, choice: Mapping[str, Choice]) -> tuple[str, ...]:
         """Return the loops between the outer axes and the tiles, outermost first."""
@@ -184,7 +206,8 @@ class Contraction:
     ) -> tuple[Schedule, tuple[str, ...]]:
         """Return *schedule* with every split done, and the new loop order."""
         u, v = self.roles.rows, self.roles.columns
-        width = int(choice["vectors"]) * self.lanes
+        rows, vectors = self._tile(choice)
+        width = vectors * self.lanes
         if self.blocked:
             k = self.roles.reduction[-1]
             size = int(choice["reduction_block"])
@@ -196,7 +219,6 @@ class Contraction:
             schedule = schedule.split(v, width, names=(f"{v}_t", f"{v}_i"))
         inner = [f"{v}_i"]
         if u is not None:
-            rows = int(choice["rows"])
             block = rows * int(choice["row_tiles"])
             schedule = _split_twice(schedule, u, block, rows)
             inner.insert(0, f"{u}_i")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..analysis.validate import validate
 from ..errors import ScheduleError
 from ..ir.nodes import Function
 from ..ir.numerics import Numerics
 from ..target import Target
+from .params import Choice
 from .schedule import Schedule
 from .sketches import sketch
 
@@ -32,9 +35,14 @@ def default_schedule(
     return schedule
 
 
-def _ever_plainer(config):
-    yield config
-    parallel = {n: False if n.endswith(".parallel") else v for n, v in config.items()}
-    yield parallel
-    yield {n: 0 if n.endswith(".vectors") else v for n, v in config.items()}
-    yield {n: 0 if n.endswith(".vectors") else v for n, v in parallel.items()}
+def _ever_plainer(config: dict[str, Choice]) -> Iterator[dict[str, Choice]]:
+    """Yield *config*, then without threads, without vectors, without both."""
+    without = {".parallel": False, ".vectors": 0}
+    for taken_back in ((), (".parallel",), (".vectors",), (".parallel", ".vectors")):
+        plainer = dict(config)
+        for name in config:
+            for ending in taken_back:
+                if name.endswith(ending):
+                    plainer[name] = without[ending]
+        if plainer != config or not taken_back:
+            yield plainer

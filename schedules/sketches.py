@@ -88,12 +88,14 @@ def _contraction(
     ):
         return None
     roles = find_roles(nest, inits)
-    return roles and Contraction(roles, target)
+    return None if roles is None else Contraction(roles, target)
 
 
 def _label(loop: For) -> str | None:
     nest = perfect_nest(loop)
-    return nest and nest.statement.instance and nest.statement.instance.label
+    if nest is None or nest.statement.instance is None:
+        return None
+    return nest.statement.instance.label
 
 
 def _initialisers(function: Function) -> dict[str, str]:
@@ -101,9 +103,9 @@ def _initialisers(function: Function) -> dict[str, str]:
     found: dict[str, str] = {}
     for statement in function.body.statements:
         nest = perfect_nest(statement) if isinstance(statement, For) else None
-        if nest is None or nest.statement.instance is None:
+        if nest is None or not isinstance(nest.statement, Store):
             continue
         leaf = nest.statement
-        if isinstance(leaf, Store) and set(nest.axes) == set(subscript_names(leaf)):
+        if leaf.instance is not None and set(nest.axes) == subscript_names(leaf):
             found[leaf.tensor] = leaf.instance.label
     return found

@@ -4,7 +4,9 @@ A fenced block below one of these HTML comments is checked:
 
     <!-- code: NAME.py -->            saved as NAME.py beside the repository's folders
     <!-- output: COMMAND -->          what COMMAND prints
-    <!-- output: COMMAND | lines 5-30 -->     those lines of it
+    <!-- output: COMMAND | from 'A' until 'B' -->   the lines from the first that
+                                      contains A to before the next that contains B;
+                                      either part may be left out
     <!-- output: COMMAND | contains WORD -->  an example: other machines print other
                                               text, and WORD must be in both
     <!-- output: COMMAND | loop with WORD --> the same, for the innermost loop of
@@ -19,6 +21,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -73,18 +76,36 @@ def printed(folder: Path, command: str) -> str:
 
 def selected(text: str, selection: str) -> str:
     """Return the part of *text* that a block shows."""
-    match selection.split():
+    match shlex.split(selection):
         case []:
             return text
-        case ["lines", span]:
-            first, last = map(int, span.split("-"))
-            return "\n".join(text.splitlines()[first - 1 : last]) + "\n"
+        case ["from", first]:
+            return between(text, first, None)
+        case ["until", end]:
+            return between(text, None, end)
+        case ["from", first, "until", end]:
+            return between(text, first, end)
         case ["contains", word]:
             assert word in text
             return text
         case ["loop", "with", word]:
             return innermost_loop(text, word)
     raise AssertionError(f"unknown selection {selection!r}")
+
+
+def between(text: str, first: str | None, end: str | None) -> str:
+    """Return some lines of *text*, without empty lines around and indentation."""
+    lines = text.splitlines()
+    start = 0 if first is None else place(lines, first, 0)
+    stop = len(lines) if end is None else place(lines, end, start + 1)
+    return textwrap.dedent("\n".join(lines[start:stop])).strip("\n") + "\n"
+
+
+def place(lines: list[str], word: str, start: int) -> int:
+    for number in range(start, len(lines)):
+        if word in lines[number]:
+            return number
+    raise AssertionError(f"no line contains {word!r}")
 
 
 def innermost_loop(assembly: str, word: str) -> str:

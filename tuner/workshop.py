@@ -46,6 +46,9 @@ FINAL_PROCESSES = 2
 FINAL_ROUNDS = 12
 """Fresh processes, and rounds in each, of the final re-check."""
 
+NOISE_ROUNDS = 9
+"""Rounds of the default against itself."""
+
 _PLACE = re.compile(r"  # \S+:\d+$", re.MULTILINE)
 _REFUSAL = re.compile(r"in step \d+ of \d+: (\w+)\(")
 
@@ -159,6 +162,8 @@ class CpuWorkshop:
         """Check *candidate* on poisoned outputs, then time it beside *rival*."""
         both = {c.structure: self._program_file(c) for c in (rival, candidate)}
         limits = asdict(TimingLimits(noise=noise))
+        if candidate.identity == rival.identity:  # how noisy are equals?
+            limits["min_rounds"] = NOISE_ROUNDS
         try:
             for result in self.crew.load(both, COMPILE_LIMIT).values():
                 if isinstance(result, Failure):

@@ -139,13 +139,16 @@ class Affine:
     def __str__(self) -> str:
         parts: list[str] = []
         for atom, coefficient in self.terms:
-            sign = "-" if coefficient < 0 else "+"
             size = abs(coefficient)
-            parts.append(f" {sign} " + (f"{size}*{atom}" if size != 1 else f"{atom}"))
+            # `4*(M//4)` and `-(M//4)`: without parentheses they mean something else.
+            tight = size != 1 or (coefficient < 0 and not parts)
+            text = f"({atom})" if tight and isinstance(atom, FloorDiv) else f"{atom}"
+            text = text if size == 1 else f"{size}*{text}"
+            parts.append(f" {'-' if coefficient < 0 else '+'} {text}")
         if self.constant or not parts:
             parts.append(f" {'-' if self.constant < 0 else '+'} {abs(self.constant)}")
-        text = "".join(parts)
-        return text[3:] if text.startswith(" + ") else f"-{text[3:]}"
+        joined = "".join(parts)
+        return joined[3:] if joined.startswith(" + ") else f"-{joined[3:]}"
 
 
 def _canonical(coefficients: Mapping[Atom, int], constant: int) -> Affine:

@@ -62,7 +62,7 @@ def walk(node: Node) -> Iterator[Node]:
 def walk_nest(
     block: Block, outer: tuple[For | If, ...] = ()
 ) -> Iterator[tuple[Store | Reduce | Alloc, tuple[For | If, ...]]]:
-    """Yield every leaf statement with the loops and guards around it, outermost first."""
+    """Yield every leaf statement with the loops and guards around it."""
     for statement in block.statements:
         if isinstance(statement, For | If):
             yield from walk_nest(statement.body, (*outer, statement))
@@ -101,12 +101,12 @@ def rewrite_block(block: Block, rule: Callable[[Stmt], Stmt | Block]) -> Block:
     result: list[Stmt] = []
     changed = False
     for statement in block.statements:
-        new: Stmt | Block = statement
+        inner = statement
         if isinstance(statement, For | If):
             body = rewrite_block(statement.body, rule)
             if body is not statement.body:
-                new = replace(statement, body=body)
-        new = rule(new)
+                inner = replace(statement, body=body)
+        new = rule(inner)
         changed = changed or new is not statement
         result.extend(new.statements if isinstance(new, Block) else (new,))
     return Block(tuple(result)) if changed else block

@@ -29,11 +29,13 @@ def matmul(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:
                     for k in range(k_o, min(k_o + 16, K)):
                         for i in range(i_t, min(i_t + 4, M)):  # unrolled
                             for j in range(j_t, min(j_t + 16, N)):  # vectorized
-                                acc[i - i_t, j - j_t] += A_pack[(i_t - i_o)//4, k - k_o, i - i_t] * B_pack[j_t//16, k - k_o, j - j_t]
+                                acc[i - i_t, j - j_t] += _A_ * _B_
                     for i_s in range(i_t, min(i_t + 4, M)):  # unrolled
                         for j_s in range(j_t, min(j_t + 16, N)):  # vectorized
                             C[i_s, j_s] = acc[i_s - i_t, j_s - j_t]
-"""
+""".replace("_A_", "A_pack[(i_t - i_o)//4, k - k_o, i - i_t]").replace(
+    "_B_", "B_pack[j_t//16, k - k_o, j - j_t]"
+)
 
 DIRECT_MATMUL = """
 def direct(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tdsl.backends.cpu import CompiledFunction, compile_function
 from tdsl.backends.reference import interpret
 from tdsl.errors import BackendError
+from tdsl.ir.affine import affine, name
 from tdsl.ir.dtypes import boolean, f32, i32, i64
 from tdsl.ir.nodes import (
     Binary,
@@ -31,7 +32,6 @@ from tdsl.ir.nodes import (
     Tensor,
     Unary,
 )
-from tdsl.ir.affine import affine, name
 from tdsl.target import host
 
 from ..ir_text import read_function
@@ -106,7 +106,9 @@ def test_scheduled_programs(kernel: str) -> None:
         check(compiled, dims)
 
 
-@pytest.mark.parametrize("program", ["softmax", "pooling", "triangular_solve", "functions"])
+@pytest.mark.parametrize(
+    "program", ["softmax", "pooling", "triangular_solve", "functions"]
+)
 def test_serial_programs(program: str) -> None:
     chosen = PROGRAMS[program]
     check(compile_function(chosen.function, host()), chosen.dims, tolerance=1e-4)
@@ -150,9 +152,14 @@ def test_integers_and_bools() -> None:
     """Division by zero in dead lanes and live ones, masks in memory, index values."""
     at = (name("i"),)
     a, b = Load("a", at, i32), Load("b", at, i32)
-    wide = Binary("add", Cast(Binary("floordiv", a, b, i32), i64), Index(at[0] * 3, i64), i64)
+    wide = Binary(
+        "add", Cast(Binary("floordiv", a, b, i32), i64), Index(at[0] * 3, i64), i64
+    )
     condition = Binary(
-        "and", Load("m", at, boolean), Unary("not", Binary("lt", a, b, boolean), boolean), boolean
+        "and",
+        Load("m", at, boolean),
+        Unary("not", Binary("lt", a, b, boolean), boolean),
+        boolean,
     )
     remainder = Cast(Binary("mod", a, b, i32), i64)
     body = Store("c", at, Select(condition, wide, remainder, i64), None)

@@ -37,7 +37,8 @@ def module(dtype: str, lanes: int, operations: tuple[str, ...]) -> Any:
     """Return a module with `run(x, y, out)`: a row of *out* an operation."""
     token = f"vector('{dtype}', {lanes})" if lanes else SIZES[dtype]
     lines = ["import numba", "from numba import float32, float64, int32, int64"]
-    lines += ["from tdsl.backends.simd import *", "from tdsl.backends.simd_memory import *"]
+    for part in ("simd", "simd_memory"):
+        lines.append(f"from tdsl.backends.{part} import *")
     lines += [f"T = {token}", "@numba.njit(error_model='numpy')", "def run(x, y, out):"]
     lines += ["    for i in range(0, x.size, STEP):"]
     lines += ["        a, b = load(address(x), i, T), load(address(y), i, T)"]
@@ -55,8 +56,8 @@ def specials(dtype: str) -> NDArray[Any]:
     if kind.kind == "f":
         limits = np.finfo(kind)
         values = [0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 7.25, -0.1, 1e30]
-        values += [float(limits.tiny), float(limits.max), float(limits.smallest_subnormal)]
-        return np.array(values + [3.0, -3.0, 0.7], kind)
+        values += [limits.tiny, limits.max, limits.smallest_subnormal, 3.0, -3.0, 0.7]
+        return np.array(values, kind)
     bounds = np.iinfo(kind)
     return np.array([0, 1, -1, 7, -7, 3, -3, 12, bounds.min, bounds.max, 5, -5], kind)
 
@@ -103,11 +104,11 @@ F, D = vector("f32", 8), vector("f64", 8)
 I, L, B = vector("i32", 8), vector("i64", 8), vector("bool", 8)
 
 @numba.njit(error_model="numpy")
-def run(x, d, i, l, b):
+def run(x, d, i, long, b):
     a = load(address(x), 0, F)
     store(address(d), 0, convert(a, D))
     store(address(i), 0, convert(a, I))
-    store(address(l), 0, convert(convert(a, D), L))
+    store(address(long), 0, convert(convert(a, D), L))
     store(address(b), 0, convert(a, B))
     store(address(x), 0, convert(load(address(b), 0, B), F))
 """
@@ -117,12 +118,12 @@ def test_conversions_are_those_of_astype() -> None:
     x = np.array([0.0, -1.9, 2.9, np.nan, 1e20, -1e20, -0.0, 2147483520.0], np.float32)
     source = x.copy()
     d, i = np.zeros(8), np.zeros(8, np.int32)
-    l, b = np.zeros(8, np.int64), np.zeros(8, np.bool_)
-    load_module("simd_test", CONVERSIONS).run(x, d, i, l, b)
+    long, b = np.zeros(8, np.int64), np.zeros(8, np.bool_)
+    load_module("simd_test", CONVERSIONS).run(x, d, i, long, b)
     least = np.iinfo(np.int32).min, np.iinfo(np.int64).min
     np.testing.assert_array_equal(d, source.astype(np.float64))
     np.testing.assert_array_equal(i, [0, -1, 2, *[least[0]] * 3, 0, 2147483520])
-    np.testing.assert_array_equal(l, [0, -1, 2, *[least[1]] * 3, 0, 2147483520])
+    np.testing.assert_array_equal(long, [0, -1, 2, *[least[1]] * 3, 0, 2147483520])
     np.testing.assert_array_equal(b, source != 0)
     np.testing.assert_array_equal(x, b.astype(np.float32))
 

@@ -1,0 +1,113 @@
+"""Generated modules on disk: one compilation for all processes, and bad disks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tdsl.backends import modules
+from tdsl.backends.modules import load_module
+
+SCRIPT = """
+import sys
+import numpy as np
+from tdsl.backends.cpu import compile_function
+from tdsl.target import host
+from tests.backends.scheduled import TWO_STAGES
+from tests.ir_text import read_function
+
+compiled = compile_function(read_function(TWO_STAGES), host())
+x, y, z = np.arange(9, dtype=np.float32), *np.zeros((2, 9), np.float32)
+compiled.entry(x, y, z, 9)
+assert (z == 16).all() and (y == 2 * x).all()
+stats = compiled.entry.stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), compiled.path)
+"""
+REPOSITORY = Path(__file__).parents[2]
+MODULE = """
+import numba
+
+@numba.njit(cache=True)
+def double(x):
+    return x + x
+"""
+
+
+def run(cache: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={**os.environ, "TDSL_CACHE": str(cache), **environment},
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    first = run(tmp_path).stdout.split()
+    assert first[:2] == ["0", "1"]
+    assert Path(first[2]).parent == tmp_path / "modules"
+    assert run(tmp_path).stdout.split()[:2] == ["1", "0"]
+    # Damage everything: source, index and machine code are made again.
+    for file in (tmp_path / "modules").rglob("*.*"):
+        file.write_bytes(b"\\x00damaged")
+    damaged = run(tmp_path)
+    assert damaged.stdout.split()[:2] == ["0", "1"]
+
+
+def test_damaged_machine_code_is_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDSL_CACHE", str(tmp_path))
+    module = load_module("double", MODULE)
+    assert module.double(2) == 4
+    damaged = [*tmp_path.rglob("*.nbi"), *tmp_path.rglob("*.nbc")]
+    assert len(damaged) == 2
+    for file in damaged:
+        file.write_bytes(b"not a pickle")
+    monkeypatch.delitem(sys.modules, module.__name__)
+    again = load_module("double", MODULE)
+    assert again is not module
+    assert again.double(3) == 6
+
+
+def test_a_folder_that_cannot_be_written_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("TDSL_CACHE", str(blocked))
+    with pytest.warns(RuntimeWarning, match="Set TDSL_CACHE to a folder"):
+        module = load_module("elsewhere", MODULE)
+    assert module.double(4) == 8
+    assert module.__file__ and not Path(module.__file__).is_relative_to(tmp_path)
+
+
+def test_a_full_disk_only_costs_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDSL_CACHE", str(tmp_path))
+    module = load_module("full_disk", MODULE)
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", fail)
+    with pytest.warns(RuntimeWarning, match="No space left"):
+        assert module.double(np.float32(1.5)) == 3
+
+
+def test_equal_text_is_one_module_and_support_code_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDSL_CACHE", str(tmp_path))
+    module = load_module("same", MODULE)
+    assert load_module("same", MODULE) is module
+    monkeypatch.setattr(modules, "support_hash", lambda: "changed")
+    assert load_module("same", MODULE) is not module

@@ -1,0 +1,168 @@
+"""The generated text: a golden module, the constructs allowed, lifted sizes."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tdsl.backends.source import emit_source
+from tdsl.backends.vocabulary import MATH_OPERATIONS, MEMORY_OPERATIONS, OPERATIONS
+from tdsl.ir.nodes import Span, Store
+from tdsl.ir.walk import rewrite
+
+from ..ir_text import read_function
+from .scheduled import AXPY, FIXED, KERNELS, PACKED_MATMUL, TWO_STAGES
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "axpy_source.py.txt"
+STATEMENTS = (
+    ast.Module,
+    ast.FunctionDef,
+    ast.arguments,
+    ast.arg,
+    ast.Import,
+    ast.ImportFrom,
+    ast.alias,
+    ast.For,
+    ast.If,
+    ast.Assign,
+    ast.Expr,
+)
+EXPRESSIONS = (
+    ast.Name,
+    ast.Load,
+    ast.Store,
+    ast.Constant,
+    ast.Call,
+    ast.keyword,
+    ast.Attribute,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Compare,
+    ast.BoolOp,
+    ast.Add,
+    ast.Sub,
+    ast.Mult,
+    ast.FloorDiv,
+    ast.Mod,
+    ast.BitAnd,
+    ast.USub,
+    ast.And,
+    ast.Lt,
+    ast.LtE,
+    ast.Dict,
+)
+CALLS = {"range", "prange", "min", "max", "vector", "njit"}
+CALLS |= {"f32", "f64", "i32", "i64", "boolean"}
+CALLS |= OPERATIONS | MEMORY_OPERATIONS | MATH_OPERATIONS
+
+
+def check_allowed(text: str) -> None:
+    """Accept only constructs that Numba is known to treat right."""
+    tree = ast.parse(text)
+    functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+    for node in ast.walk(tree):
+        assert isinstance(node, STATEMENTS + EXPRESSIONS), ast.dump(node)
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            assert called in CALLS | functions | {"np.empty"}, called
+        if isinstance(node, ast.Attribute):
+            assert ast.unparse(node) in ("np.empty", "np.uint8"), ast.unparse(node)
+        if isinstance(node, ast.For) and "prange" in ast.unparse(node.iter):
+            # One call a parallel loop: nothing of it for Numba to fuse or reduce.
+            (call,) = node.body
+            assert isinstance(call, ast.Expr) and isinstance(call.value, ast.Call)
+            assert ast.unparse(call.value.func) in functions
+            first = ast.unparse(call.value.args[0])
+            assert first == f"i64({ast.unparse(node.target)})"
+
+
+@pytest.mark.parametrize("runtime_sizes", [False, True])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_only_known_constructs_are_emitted(kernel: str, runtime_sizes: bool) -> None:
+    function = read_function(KERNELS[kernel][0])
+    check_allowed(emit_source(function, runtime_sizes=runtime_sizes).text)
+
+
+def test_golden_module(request: pytest.FixtureRequest) -> None:
+    text = emit_source(read_function(AXPY)).text
+    if request.config.getoption("--update-golden"):
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_text(text)
+    assert text == GOLDEN.read_text()
+
+
+def test_comments_name_the_users_lines() -> None:
+    span = Span("folder/kernels.py", 7, 0, 7, 20)
+    function = rewrite(
+        read_function(AXPY),
+        lambda s: (
+            type(s)(s.tensor, s.index, s.value, None, span=span)
+            if isinstance(s, Store)
+            else s
+        ),
+    )
+    assert "# kernels.py:7\n" in emit_source(function).text
+
+
+def test_schedules_that_differ_in_outer_tiles_share_their_text() -> None:
+    large = PACKED_MATMUL.replace("16, 16, 16]", "16, 24, 16]")
+    large = large.replace("[(N + 15)//16, 16, 16]", "[(N + 15)//16, 24, 16]")
+    large = large.replace("range(0, K, 16)", "range(0, K, 24)")
+    large = large.replace("k_o + 16", "k_o + 24").replace("[2, 16, 4]", "[3, 24, 4]")
+    large = large.replace("range(0, M, 8)", "range(0, M, 12)")
+    large = large.replace("i_o + 8", "i_o + 12")
+    one = emit_source(read_function(PACKED_MATMUL), runtime_sizes=True)
+    two = emit_source(read_function(large), runtime_sizes=True)
+    assert one.text == two.text
+    assert (one.sizes, two.sizes) == ((16, 8, 16, 2, 16), (24, 12, 24, 3, 24))
+    fixed = emit_source(read_function(PACKED_MATMUL))
+    assert fixed.sizes == () and fixed.text != emit_source(read_function(large)).text
+
+
+def test_full_tiles_of_fixed_sizes_have_no_guards() -> None:
+    text = emit_source(read_function(FIXED)).text
+    assert "if " not in text and "mask" not in text
+
+
+def test_the_reduction_loop_of_a_packed_matmul_has_no_masks() -> None:
+    text = emit_source(read_function(PACKED_MATMUL), parallel=False).text
+    lines = text.splitlines()
+    start = next(n for n, line in enumerate(lines) if "for k in range" in line)
+    indent = len(lines[start]) - len(lines[start].lstrip())
+    body = []
+    for line in lines[start + 1 :]:
+        if len(line) - len(line.lstrip()) <= indent:
+            break
+        body.append(line)
+    assert sum("fma(" in line for line in body) == 4
+    assert sum("load(B_pack" in line for line in body) == 1
+    assert not any("mask" in line or "if " in line for line in body)
+    assert sum("for k in range" in line for line in lines) == 1
+
+
+def test_parallel_loops_are_functions_of_their_own() -> None:
+    text = emit_source(read_function(TWO_STAGES)).text
+    assert text.count("prange(") == 2
+    assert '"fusion": False' in text
+    assert "prange" not in emit_source(read_function(TWO_STAGES), parallel=False).text
+
+
+def test_names_of_the_user_do_not_hide_operations() -> None:
+    text = AXPY.replace("alpha", "load").replace("x[", "fma[").replace("x:", "fma:")
+    source = emit_source(read_function(text)).text
+    tree = ast.parse(source)
+    bound = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    assert not bound & (OPERATIONS | MEMORY_OPERATIONS)
+
+
+def test_emission_needs_no_numba() -> None:
+    code = "import sys; import tdsl.backends.source; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
