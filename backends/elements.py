@@ -8,11 +8,12 @@ from ..errors import BackendError
 from ..ir.affine import Affine, name
 from ..ir.dtypes import DType
 from ..ir.nodes import Binary, Expr, Load, Reduce, ReduceOp, Store
+from ..ir.walk import loads
 from .declarations import Declarations
 from .expressions import Expressions, Value, is_product
 from .plan import LeafPlan, Plan
-from .point import Masks, Point, is_nonnegative
-from .storage import LANE, Addresses, Storage
+from .point import NO_MASKS, Masks, Point, is_nonnegative
+from .storage import LANE, Addresses, Storage, Stride
 from .writer import Writer
 
 UPDATES = {
@@ -260,6 +261,51 @@ class Elements:
         )
         expression = f"min({text}, {', '.join(limits)})"
         return self._writer.named(f"{self._ids[axis]}_at", expression, depth)
+
+    # --- transposed copies ----------------------------------------------------------
+
+    def columns_stride(self, leaf: Store, axis: str, point: Point) -> str | None:
+        """Return the lane stride of a store whose neighbours lie along *axis*.
+
+        None where the store is no transposition: where lanes or masks say otherwise,
+        or the value reads what is written.
+        """
+        plan, storage = self._plan.leaves[id(leaf)], self._declared.storage
+        if leaf.tensor not in storage or any(
+            guard.full not in point.assumed for guard in plan.guards
+        ):
+            return None
+        if any(load.tensor == leaf.tensor for load in loads(leaf)):
+            return None
+        place = storage[leaf.tensor]
+        index = tuple(map(point.at, leaf.index))
+        if len(index) != len(place.strides) or not index:
+            return None
+        if any(axis in form.names() for form in index[:-1]):
+            return None
+        unit = place.strides[-1] == Stride(1)
+        if not unit or index[-1].coefficient(axis) != 1 or LANE in index[-1].names():
+            return None
+        lane = self._addresses.offset(place, index).lane
+        return None if lane in (0, 1, None) else str(lane)
+
+    def write_columns(self, leaf: Store, stride: str, points: list[Point]) -> None:
+        """Write a store at successive points, which are neighbours in memory."""
+        self._dropped = frozenset()
+        place = self._declared.storage[leaf.tensor]
+        lanes = points[0].lanes
+        rows = [self._value(leaf, point, NO_MASKS) for point in points]
+        texts = [self._expressions.spread(row, lanes) for row in rows]
+        self._writer.forget(leaf.tensor)
+        while texts:
+            count = 4 if len(texts) >= 4 else 2 if len(texts) >= 2 else 1
+            index = tuple(map(points[-len(texts)].at, leaf.index))
+            offset = self._addresses.offset(place, index).text
+            operation = "store_columns" if count > 1 else "store_strided"
+            arguments = [place.base, offset, stride, *texts[:count]]
+            call = self._expressions.call(operation, *arguments)
+            self._writer.line(f"{call}{self._writer.comment(leaf)}")
+            texts = texts[count:]
 
     # --- writing ------------------------------------------------------------------
 

@@ -327,6 +327,8 @@ class Emitter:
             return
         if self._whole_reduction(loop, tile, point):
             return
+        if self._transposition(loop, tile, point):
+            return
         limits = point.limits
         stops = [
             point.at(stop)
@@ -350,6 +352,31 @@ class Emitter:
         first = self._addresses.integer(start)
         distance = self._addresses.integer(stop - 1 - start)
         return f"{first} + ({distance}) // {loop.step} * {loop.step}"
+
+    def _transposition(self, loop: For, tile: TileLoop, point: Point) -> bool:
+        """Write `for i: for k: T[k, i] = X[i, k]` as loads and a transposing store."""
+        if point.lanes or loop.step != 1 or len(loop.body.statements) != 1:
+            return False
+        inner = loop.body.statements[0]
+        if not isinstance(inner, For) or inner.kind is not LoopKind.VECTORIZED:
+            return False
+        (leaf, *more), lanes = inner.body.statements, self._plan.tiles[inner.axis]
+        if more or not isinstance(leaf, Store) or lanes.extent < 2:
+            return False
+        if loop.axis in lanes.start.names():
+            return False
+        exact = {**point.exact, inner.axis: point.at(lanes.start) + name(LANE)}
+        row = replace(point, exact=exact, lanes=lanes.extent)
+        stride = self._elements.columns_stride(leaf, loop.axis, row)
+        if stride is None:
+            return False
+        start = point.at(tile.start)
+        points = [
+            replace(row, exact={**exact, loop.axis: start + number})
+            for number in range(tile.extent)
+        ]
+        self._elements.write_columns(leaf, stride, points)
+        return True
 
     def _whole_reduction(self, loop: For, tile: TileLoop, point: Point) -> bool:
         """Write `for l: s += part[l]` over all lanes of a vector as one reduction."""

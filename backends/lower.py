@@ -4,17 +4,110 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ir.affine import name
-from ..ir.nodes import Block, For, Function, LoopKind, Stmt
-from ..ir.walk import loops, rewrite
+from ..ir.affine import Affine, name
+from ..ir.nodes import Block, For, Function, Load, LoopKind, Memory, Stmt, Store
+from ..ir.walk import allocations, loops, rewrite
 from .plan import tile_loop
 from .registers import unroll_register_loops
+
+_VECTOR_BYTES = 64
 
 
 def lower(function: Function) -> Function:
     """Return *function* in the form that the emitter takes."""
     function = unroll_register_loops(function)
+    function = vectorize_transpositions(function)
     return split_odd_vectors(function)
+
+
+def vectorize_transpositions(function: Function) -> Function:
+    """Copy rows into columns a vector at a time.
+
+    Before, and after, where `T` is a local array:
+
+        for k in range(s, t):                  for k_v in range(s, t, 16):
+            for i in ...:  # unrolled              for i in ...:  # unrolled
+                T[k, i] = X[i, k]                      for k in ...:  # vectorized
+                                                           T[k, i] = X[i, k]
+
+    The copies write different elements of a tensor that they do not read, so that any
+    order is right. The emitter transposes the vectors in registers.
+    """
+    taken = set(loops(function))
+    arrays = {
+        each
+        for each, alloc in allocations(function).items()
+        if alloc.memory is Memory.ARRAY
+    }
+
+    def vectorize(statement: Stmt) -> Stmt:
+        leaf = _transposing_copy(statement, arrays)
+        if leaf is None:
+            return statement
+        assert isinstance(statement, For)
+        (rows,) = statement.body.statements
+        assert isinstance(rows, For)
+        outer = fresh_axis(f"{statement.axis}_v", taken)
+        lanes = _VECTOR_BYTES // leaf.value.dtype.bytes
+        column = replace(
+            statement,
+            starts=(name(outer),),
+            stops=(name(outer) + lanes, *statement.stops),
+            kind=LoopKind.VECTORIZED,
+            body=rows.body,
+        )
+        inside = replace(rows, body=Block((column,)))
+        return replace(statement, axis=outer, step=lanes, body=Block((inside,)))
+
+    return rewrite(function, vectorize)
+
+
+def _transposing_copy(statement: Stmt, arrays: set[str]) -> Store | None:
+    """Return the copy in a serial loop over columns and an unrolled one over rows."""
+    if not isinstance(statement, For) or statement.kind is not LoopKind.SERIAL:
+        return None
+    if statement.step != 1 or len(statement.body.statements) != 1:
+        return None
+    rows = statement.body.statements[0]
+    if not isinstance(rows, For) or rows.kind is not LoopKind.UNROLLED:
+        return None
+    bounds = (*rows.starts, *rows.stops)
+    if rows.step != 1 or any(statement.axis in form.names() for form in bounds):
+        return None
+    leaf = rows.body.statements[0]
+    if len(rows.body.statements) != 1 or not isinstance(leaf, Store):
+        return None
+    if leaf.tensor not in arrays or not isinstance(leaf.value, Load):
+        return None
+    load = leaf.value
+    if load.tensor == leaf.tensor or not load.index or len(leaf.index) < 2:
+        return None
+    along, across = statement.axis, rows.axis
+    fits = (
+        _only_in(leaf.index, across, len(leaf.index) - 1)
+        and any(_only_in(leaf.index, along, d) for d in range(len(leaf.index) - 1))
+        and _only_in(load.index, along, len(load.index) - 1)
+        and across not in load.index[-1].names()
+    )
+    return leaf if fits else None
+
+
+def _only_in(index: tuple[Affine, ...], axis: str, dimension: int) -> bool:
+    """Return whether *axis* occurs only in one subscript, by itself."""
+    return all(
+        form.coefficient(axis) == 1 and axis not in (form - name(axis)).names()
+        if position == dimension
+        else axis not in form.names()
+        for position, form in enumerate(index)
+    )
+
+
+def fresh_axis(stem: str, taken: set[str]) -> str:
+    """Return a new axis name like *stem* and take it."""
+    while stem in taken:
+        stem += "v"
+    taken.add(stem)
+    return stem
 
 
 def split_odd_vectors(function: Function) -> Function:
@@ -37,10 +130,7 @@ def split_odd_vectors(function: Function) -> Function:
             return statement
         if lanes == 1:
             return replace(statement, kind=LoopKind.UNROLLED)
-        outer = f"{statement.axis}_v"
-        while outer in taken:
-            outer += "v"
-        taken.add(outer)
+        outer = fresh_axis(f"{statement.axis}_v", taken)
         start = name(outer)
         end = tile.start + tile.extent
         others = tuple(stop for stop in statement.stops if stop != end)

@@ -8,6 +8,7 @@ mask is off; a masked load gives 0 there. A bool is a byte in memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from llvmlite import ir
@@ -318,3 +319,46 @@ def scatter_masked(
         _scatter(builder, dtype, values[0], values[1], values[2], values[3])
 
     return types.void(types.int64, offsets, mask, value), generate
+
+
+# --- transposition ----------------------------------------------------------------------
+
+
+@intrinsic
+def store_columns(
+    _context: Any, base: Any, offset: Any, stride: Any, first: Any, *others: Any
+) -> Any:
+    """Store 2 or 4 vectors as the rows of a matrix, column by column.
+
+    Lane *l* of all the vectors goes to neighbouring elements at `offset + l * stride`.
+    """
+    dtype, lanes = shape_of(first)
+    rows = 1 + len(others)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        stored = [_to_storage(builder, dtype, lanes, each) for each in values[3:]]
+        while len(stored) > 1:
+            half = len(stored) // 2
+            pairs = zip(stored[:half], stored[half:], strict=True)
+            stored = [_interleave(builder, low, high) for low, high in pairs]
+        for lane in range(lanes):
+            pointer = _lane_pointer(builder, dtype, values[:3], lane)
+            order = range(lane * rows, (lane + 1) * rows)
+            column = _shuffle(builder, stored[0], stored[0], order)
+            builder.store(column, pointer, align=storage_bytes(dtype))
+
+    integer = types.int64
+    return types.void(integer, integer, integer, first, *others), generate
+
+
+def _interleave(builder: Any, low: Any, high: Any) -> Any:
+    """Return the elements of two vectors in turn."""
+    count = low.type.count
+    order = [each for lane in range(count) for each in (lane, count + lane)]
+    return _shuffle(builder, low, high, order)
+
+
+def _shuffle(builder: Any, low: Any, high: Any, order: Iterable[int]) -> Any:
+    numbers = [ir.Constant(ir.IntType(32), each) for each in order]
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), numbers)
+    return builder.shuffle_vector(low, high, mask)

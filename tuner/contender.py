@@ -17,7 +17,7 @@ import numpy as np
 
 from .scripts import CONTENDERS, load_script
 from .serving import Reply, Request, Sizes, run_worker
-from .timing import Run
+from .timing import Subject
 
 
 @dataclass(slots=True)
@@ -43,14 +43,14 @@ class ContenderEngine:
 
     def check(self, name: str, sizes: Sizes) -> Reply:
         """Call it once, so that a mistake shows before timing."""
-        self.run(name, sizes)()
+        self.run(name, sizes).run()
         return {}
 
-    def run(self, name: str, sizes: Sizes) -> Run:
+    def run(self, name: str, sizes: Sizes) -> Subject:
         """Return a call of the function."""
         function, inputs = self._function, self._inputs
         assert function is not None
-        return lambda: function(*inputs)
+        return Subject(lambda: function(*inputs))
 
     def peak(self, request: Request) -> Reply:
         """Contenders have no peak of their own."""

@@ -17,9 +17,12 @@ from ..backends.poison import poisoned_call
 from ..ir.nodes import Role
 from .problem import Problem, Program, load_problem
 from .serving import Reply, Request, Sizes
-from .timing import Run
+from .timing import Subject
 
 Entry = Callable[..., Any]
+
+UPDATING_CALLS = 16
+"""Calls in a row of a kernel that updates its arguments, before they are restored."""
 
 
 class WrongResult(Exception):
@@ -34,6 +37,7 @@ class CpuEngine:
 
     _problem: Problem | None = None
     _arguments: list[Any] = field(default_factory=list)
+    _updated: dict[int, Any] = field(default_factory=dict)
     _entries: dict[str, Entry] = field(default_factory=dict)
 
     def prepare(self, request: Request) -> Reply:
@@ -41,6 +45,11 @@ class CpuEngine:
         problem = load_problem(Path(request["folder"]))
         self._problem = problem
         self._arguments = _timing_arguments(problem)
+        self._updated = {
+            position: problem.inputs[param.tensor.name]
+            for position, param in enumerate(problem.function.params)
+            if param.role is Role.INOUT and param.tensor.shape
+        }
         return {}
 
     def load(self, name: str, request: Request) -> Reply:
@@ -72,11 +81,19 @@ class CpuEngine:
             raise WrongResult(str(comparison))
         return {"max_error_over_bound": comparison.max_error_over_bound}
 
-    def run(self, name: str, sizes: Sizes) -> Run:
+    def run(self, name: str, sizes: Sizes) -> Subject:
         """Return a call on arrays that only timing uses."""
         entry = self._entries[name]
         arguments = (*self._arguments, *self._given().dims.values(), *sizes)
-        return lambda: entry(*arguments)
+        updated = list(self._updated.items())
+        if not updated:
+            return Subject(lambda: entry(*arguments))
+
+        def restore() -> None:
+            for position, original in updated:
+                np.copyto(arguments[position], original)
+
+        return Subject(lambda: entry(*arguments), restore, UPDATING_CALLS)
 
     def peak(self, request: Request) -> Reply:
         """Measure multiply-add throughput and memory bandwidth."""

@@ -65,8 +65,9 @@ def _row(
 
 def _story(result: TuningResult) -> Iterator[str]:
     resumed = f" ({result.resumed} by earlier jobs)" if result.resumed else ""
+    candidates = "1 candidate" if result.trials == 1 else f"{result.trials} candidates"
     yield (
-        f"{result.trials} candidates measured{resumed}, {result.proved} proved; "
+        f"{candidates} measured{resumed}, {result.proved} proved; "
         f"{result.refused} refused, {result.failed} failed; {result.elapsed:.0f} s, "
         f"ended by: {result.stop}"
     )

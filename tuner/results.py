@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..analysis.cost import Cost
+from ..analysis.cost import BALANCE, Cost
 from .records import Record
 from .statistics import Interval
 
@@ -103,7 +103,7 @@ class TuningResult:
     def memory_bound(self) -> bool:
         """Whether moving the arrays once takes longer than the arithmetic at peak."""
         if self.peak is None or not self.peak.gflops or not self.peak.gigabytes:
-            return self.cost.intensity < 1.0
+            return self.cost.intensity < BALANCE
         return self.cost.intensity < self.peak.gflops / self.peak.gigabytes
 
     def speed(self, seconds: float) -> Speed:
@@ -113,6 +113,8 @@ class TuningResult:
         else:
             value, limit = self.cost.flops / seconds * 1e-9, "gflops"
         top = None if self.peak is None else getattr(self.peak, limit)
+        if top and limit == "gigabytes" and value > top:
+            top = None  # the arrays stay in a cache, which no peak was measured for
         unit: Literal["GFLOP/s", "GB/s"] = "GB/s" if self.memory_bound else "GFLOP/s"
         return Speed(value, unit, value / top if top else None)
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Protocol, TextIO
 
-from .timing import Run, TimingLimits, system_stopwatch, time_pair, time_rounds
+from .timing import Subject, TimingLimits, system_stopwatch, time_pair, time_rounds
 
 Request = dict[str, Any]
 Reply = dict[str, Any]
@@ -41,7 +41,7 @@ class Engine(Protocol):
     def check(self, name: str, sizes: Sizes) -> Reply:
         """Run *name* on poisoned outputs and compare with what they ought to be."""
 
-    def run(self, name: str, sizes: Sizes) -> Run:
+    def run(self, name: str, sizes: Sizes) -> Subject:
         """Return a call of *name* on arrays that nobody else uses."""
 
     def peak(self, request: Request) -> Reply:

@@ -14,7 +14,20 @@ from time import perf_counter
 
 from .statistics import FLOOR, judge, median, median_interval, ratios
 
-Run = Callable[[], object]
+LONGEST_BATCH = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A call to time; *restore* undoes, off the clock, what calls do to their arrays.
+
+    Kernels that update an array would otherwise drift into huge or denormal numbers,
+    whose arithmetic takes another time; they also have at most *calls* calls a batch.
+    """
+
+    run: Callable[[], object]
+    restore: Callable[[], object] = lambda: None
+    calls: int = LONGEST_BATCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,34 +77,34 @@ class PairTiming:
     stopped: str = ""
 
 
-def warm_up(run: Run, limits: TimingLimits, watch: Stopwatch) -> int:
-    """Call *run* until caches are warm; return how many calls make a batch.
+def warm_up(subject: Subject, limits: TimingLimits, watch: Stopwatch) -> int:
+    """Call *subject* until caches are warm; return how many calls make a batch.
 
     The warm-up ends at the cap in time or in calls, whichever comes first.
     """
     start = last = watch.clock()
     shortest = float("inf")
-    for _ in range(limits.warm_up_calls):
-        run()
+    for _ in range(min(limits.warm_up_calls, subject.calls)):
+        subject.run()
         now = watch.clock()
         shortest, last = min(shortest, now - last), now
         if now - start >= limits.warm_up_seconds:
             break
-    return batch_size(shortest, limits)
+    wanted = round(limits.batch_seconds / max(shortest, 1e-9))
+    return max(1, min(wanted, subject.calls))
 
 
-def batch_size(seconds: float, limits: TimingLimits) -> int:
-    """Return how many calls of *seconds* each make a batch worth timing."""
-    return max(1, min(100_000, round(limits.batch_seconds / max(seconds, 1e-9))))
-
-
-def time_batch(run: Run, calls: int, limits: TimingLimits, watch: Stopwatch) -> float:
-    """Return the seconds a call of *run* takes, over a batch of *calls*.
+def time_batch(
+    subject: Subject, calls: int, limits: TimingLimits, watch: Stopwatch
+) -> float:
+    """Return the seconds a call of *subject* takes, over a batch of *calls*.
 
     It is that of an undisturbed batch, or of the shortest where none is undisturbed.
     """
     shortest, spent = float("inf"), 0.0
     for _ in range(limits.attempts):
+        subject.restore()
+        run = subject.run
         preemptions = watch.preemptions()
         start = watch.clock()
         for _ in range(calls):
@@ -106,7 +119,7 @@ def time_batch(run: Run, calls: int, limits: TimingLimits, watch: Stopwatch) -> 
 
 
 def time_pair(
-    rival: Run, candidate: Run, limits: TimingLimits, watch: Stopwatch
+    rival: Subject, candidate: Subject, limits: TimingLimits, watch: Stopwatch
 ) -> PairTiming:
     """Time *candidate* against *rival*, alternating which goes first.
 
@@ -131,21 +144,23 @@ def time_pair(
 
 
 def time_rounds(
-    runs: Sequence[Run], rounds: int, limits: TimingLimits, watch: Stopwatch
+    subjects: Sequence[Subject], rounds: int, limits: TimingLimits, watch: Stopwatch
 ) -> list[tuple[float, ...]]:
     """Time every program in each of *rounds* rounds, each starting with another.
 
     Once the rounds decide anything, there are no more after `limits.rounds_seconds`.
     """
-    calls = [warm_up(run, limits, watch) for run in runs]
-    samples: list[list[float]] = [[] for _ in runs]
+    calls = [warm_up(subject, limits, watch) for subject in subjects]
+    samples: list[list[float]] = [[] for _ in subjects]
     start = watch.clock()
     for number in range(rounds):
         if number >= DECISIVE and watch.clock() - start > limits.rounds_seconds:
             break
-        order = [(number + offset) % len(runs) for offset in range(len(runs))]
+        order = [(number + offset) % len(subjects) for offset in range(len(subjects))]
         for index in reversed(order) if number % 2 else order:
-            samples[index].append(time_batch(runs[index], calls[index], limits, watch))
+            samples[index].append(
+                time_batch(subjects[index], calls[index], limits, watch)
+            )
     return [tuple(values) for values in samples]
 
 

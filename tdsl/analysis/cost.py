@@ -31,6 +31,8 @@ from ..ir.nodes import (
     Unary,
 )
 
+BALANCE = 4.0
+"""Operations per byte that keep a usual core busy, where no peak was measured."""
 _FREE = {"lt", "le", "gt", "ge", "eq", "ne", "and", "or"}
 
 

@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from types import ModuleType
 
-from ..analysis.cost import cost
+from ..analysis.cost import BALANCE, cost
 from ..errors import ArgumentError
 from ..kernel import Kernel
 from ..tuner.contenders import ContenderSource
@@ -51,7 +51,7 @@ def run(options: Namespace) -> int:
 
 def _progress(kernel: Kernel, dims: dict[str, int]) -> Progress:
     work = cost(kernel.function, dims)
-    if work.intensity < 1.0:
+    if work.intensity < BALANCE:
         return Progress(sys.stderr, work.traffic, "GB/s")
     return Progress(sys.stderr, work.flops, "GFLOP/s")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import gcd
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ class Affine:
     def __floordiv__(self, divisor: int) -> Affine:
         """Divide by the positive integer *divisor*, rounding down.
 
-        Terms whose coefficient *divisor* divides leave the floor, which is exact.
+        Terms whose coefficient *divisor* divides leave the floor, and a factor that the
+        others share with *divisor* is divided out; both are exact.
         """
         if divisor <= 0:
             raise ValueError(f"floor division by {divisor}: the divisor must be >= 1")
@@ -86,7 +88,11 @@ class Affine:
         quotient, remainder = divmod(self.constant, divisor)
         if not rest:
             return _canonical(whole, quotient)
-        floor = FloorDiv(_canonical(rest, remainder), divisor)
+        # (2*H + 3)//4 is (H + 1)//2: dividing in two steps rounds down the same.
+        shared = gcd(divisor, *rest.values())
+        inner = {atom: coefficient // shared for atom, coefficient in rest.items()}
+        numerator = _canonical(inner, remainder // shared)
+        floor = FloorDiv(numerator, divisor // shared)
         whole[floor] = whole.get(floor, 0) + 1
         return _canonical(whole, quotient)
 

@@ -12,7 +12,7 @@ import sys
 import time
 
 from tdsl.tuner.serving import Reply, Request, Sizes, run_worker
-from tdsl.tuner.timing import Run
+from tdsl.tuner.timing import Subject
 
 FATE = os.environ.get("TDSL_FAKE", "")
 
@@ -54,9 +54,9 @@ class FakeEngine:
             raise WrongResult("C[0, 1] is 2, expected 3")
         return {"max_error_over_bound": 0.5}
 
-    def run(self, name: str, sizes: Sizes) -> Run:
+    def run(self, name: str, sizes: Sizes) -> Subject:
         seconds = 0.0002 * (1 + len(name) % 3) if FATE else 0.0005
-        return lambda: time.sleep(seconds)
+        return Subject(lambda: time.sleep(seconds))
 
     def peak(self, request: Request) -> Reply:
         return {"gflops": 100.0, "gigabytes": 10.0}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
 
@@ -18,6 +17,7 @@ from tdsl.tuner.statistics import (
 )
 from tdsl.tuner.timing import (
     Stopwatch,
+    Subject,
     TimingLimits,
     system_stopwatch,
     time_batch,
@@ -43,7 +43,7 @@ class Machine:
     def watch(self) -> Stopwatch:
         return Stopwatch(lambda: self.now, lambda: self.preemptions)
 
-    def program(self, seconds: float) -> Callable[[], None]:
+    def program(self, seconds: float) -> Subject:
         def run() -> None:
             self.calls += 1
             if self.random.random() < self.greed:
@@ -52,7 +52,7 @@ class Machine:
             weather = max(0.2, 1.0 + self.drift * self.now)
             self.now += seconds * weather * (1.0 + self.spread * self.random.random())
 
-        return run
+        return Subject(run)
 
 
 def verdict(machine: Machine, rival: float, candidate: float) -> str:
@@ -131,7 +131,7 @@ def test_blocked_rounds_would_be_fooled_by_drift() -> None:
     for run in (first, second):
         start = machine.now
         for _ in range(100):
-            run()
+            run.run()
         times.append(machine.now - start)
     assert times[1] > 1.5 * times[0]
 
@@ -198,6 +198,21 @@ def test_the_warm_up_is_capped_in_time_and_calls() -> None:
     assert machine.calls == 1
     warm_up(machine.program(1e-6), limits, machine.watch)
     assert machine.calls == 51
+
+
+def test_arrays_are_restored_before_each_batch() -> None:
+    machine = Machine()
+    log: list[str] = []
+
+    def run() -> None:
+        log.append("run")
+        machine.now += 1e-3
+
+    subject = Subject(run, lambda: log.append("restore"), calls=2)
+    limits = TimingLimits(batch_seconds=1.0)
+    calls = warm_up(subject, limits, machine.watch)
+    time_batch(subject, calls, limits, machine.watch)
+    assert log == ["run", "run", "restore", "run", "run"]
 
 
 def test_rounds_are_bounded_in_time() -> None:
