@@ -14,7 +14,6 @@ from typing import Any
 
 import numba
 from numba.core import config, types
-from numba.core.errors import NumbaError
 
 from ..errors import BackendError
 from ..ir.dtypes import DType
@@ -125,7 +124,7 @@ class CompiledFunction:
         entry = self.entry_for(layouts or self._default)
         try:
             entry.compile(self._signature(layouts or self._default))
-        except NumbaError as problem:
+        except Exception as problem:
             raise _failure(self.function, self.target, problem) from problem
 
     def _signature(self, layouts: Sequence[str]) -> tuple[Any, ...]:
@@ -146,7 +145,7 @@ class CompiledFunction:
         signature = self._signature(chosen)
         try:
             fresh.compile(signature)
-        except NumbaError as problem:
+        except Exception as problem:
             raise _failure(self.function, self.target, problem) from problem
         return str("\n".join(fresh.inspect_asm().values()))
 

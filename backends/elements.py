@@ -22,6 +22,7 @@ UPDATES = {
     ReduceOp.MIN: "minimum",
     ReduceOp.MAX: "maximum",
 }
+_COLUMN_STORES = {1: "store_strided", 2: "store_pairs", 4: "store_quads"}
 _BOOL = DType("bool", "bool", 1)
 _I64 = DType("i64", "int", 64)
 
@@ -264,30 +265,32 @@ class Elements:
 
     # --- transposed copies ----------------------------------------------------------
 
-    def columns_stride(self, leaf: Store, axis: str, point: Point) -> str | None:
-        """Return the lane stride of a store whose neighbours lie along *axis*.
+    def is_transposition(self, leaf: Store, axis: str, point: Point) -> bool:
+        """Return whether the neighbours of what *leaf* writes lie along *axis*.
 
-        None where the store is no transposition: where lanes or masks say otherwise,
-        or the value reads what is written.
+        Not so where masks are needed, or the value reads what is written.
         """
-        plan, storage = self._plan.leaves[id(leaf)], self._declared.storage
-        if leaf.tensor not in storage or any(
-            guard.full not in point.assumed for guard in plan.guards
-        ):
-            return None
+        place = self._declared.storage.get(leaf.tensor)
+        guards = self._plan.leaves[id(leaf)].guards
+        if place is None or len(leaf.index) != len(place.strides) or not leaf.index:
+            return False
+        if any(guard.full not in point.assumed for guard in guards):
+            return False
         if any(load.tensor == leaf.tensor for load in loads(leaf)):
-            return None
-        place = storage[leaf.tensor]
-        index = tuple(map(point.at, leaf.index))
-        if len(index) != len(place.strides) or not index:
-            return None
-        if any(axis in form.names() for form in index[:-1]):
-            return None
-        unit = place.strides[-1] == Stride(1)
-        if not unit or index[-1].coefficient(axis) != 1 or LANE in index[-1].names():
-            return None
-        lane = self._addresses.offset(place, index).lane
-        return None if lane in (0, 1, None) else str(lane)
+            return False
+        *outer, last = map(point.at, leaf.index)
+        return (
+            place.strides[-1] == Stride(1)
+            and not any(axis in form.names() for form in outer)
+            and last.coefficient(axis) == 1
+            and axis not in (last - name(axis)).names()
+            and LANE not in last.names()
+        )
+
+    def lane_stride(self, leaf: Store, point: Point) -> int | str | None:
+        """Return how far apart the elements are that two lanes write."""
+        place = self._declared.storage[leaf.tensor]
+        return self._addresses.offset(place, tuple(map(point.at, leaf.index))).lane
 
     def write_columns(self, leaf: Store, stride: str, points: list[Point]) -> None:
         """Write a store at successive points, which are neighbours in memory."""
@@ -298,12 +301,11 @@ class Elements:
         texts = [self._expressions.spread(row, lanes) for row in rows]
         self._writer.forget(leaf.tensor)
         while texts:
-            count = 4 if len(texts) >= 4 else 2 if len(texts) >= 2 else 1
+            count = max(n for n in _COLUMN_STORES if n <= len(texts))
             index = tuple(map(points[-len(texts)].at, leaf.index))
             offset = self._addresses.offset(place, index).text
-            operation = "store_columns" if count > 1 else "store_strided"
             arguments = [place.base, offset, stride, *texts[:count]]
-            call = self._expressions.call(operation, *arguments)
+            call = self._expressions.call(_COLUMN_STORES[count], *arguments)
             self._writer.line(f"{call}{self._writer.comment(leaf)}")
             texts = texts[count:]
 

@@ -367,15 +367,17 @@ class Emitter:
             return False
         exact = {**point.exact, inner.axis: point.at(lanes.start) + name(LANE)}
         row = replace(point, exact=exact, lanes=lanes.extent)
-        stride = self._elements.columns_stride(leaf, loop.axis, row)
-        if stride is None:
+        if not self._elements.is_transposition(leaf, loop.axis, row):
             return False
         start = point.at(tile.start)
         points = [
             replace(row, exact={**exact, loop.axis: start + number})
             for number in range(tile.extent)
         ]
-        self._elements.write_columns(leaf, stride, points)
+        stride = self._elements.lane_stride(leaf, points[0])
+        if stride in (0, 1, None):
+            return False
+        self._elements.write_columns(leaf, str(stride), points)
         return True
 
     def _whole_reduction(self, loop: For, tile: TileLoop, point: Point) -> bool:

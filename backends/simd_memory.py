@@ -321,34 +321,48 @@ def scatter_masked(
     return types.void(types.int64, offsets, mask, value), generate
 
 
-# --- transposition ----------------------------------------------------------------------
+# --- transposition --------------------------------------------------------------------
 
 
 @intrinsic
-def store_columns(
-    _context: Any, base: Any, offset: Any, stride: Any, first: Any, *others: Any
+def store_pairs(
+    _context: Any, base: Any, offset: Any, stride: Any, a: Any, b: Any
 ) -> Any:
-    """Store 2 or 4 vectors as the rows of a matrix, column by column.
-
-    Lane *l* of all the vectors goes to neighbouring elements at `offset + l * stride`.
-    """
-    dtype, lanes = shape_of(first)
-    rows = 1 + len(others)
+    """Store two rows of a matrix by columns, which lie *stride* elements apart."""
 
     def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
-        stored = [_to_storage(builder, dtype, lanes, each) for each in values[3:]]
-        while len(stored) > 1:
-            half = len(stored) // 2
-            pairs = zip(stored[:half], stored[half:], strict=True)
-            stored = [_interleave(builder, low, high) for low, high in pairs]
-        for lane in range(lanes):
-            pointer = _lane_pointer(builder, dtype, values[:3], lane)
-            order = range(lane * rows, (lane + 1) * rows)
-            column = _shuffle(builder, stored[0], stored[0], order)
-            builder.store(column, pointer, align=storage_bytes(dtype))
+        _store_columns(builder, a, values)
 
     integer = types.int64
-    return types.void(integer, integer, integer, first, *others), generate
+    return types.void(integer, integer, integer, a, b), generate
+
+
+@intrinsic
+def store_quads(
+    _context: Any, base: Any, offset: Any, stride: Any, a: Any, b: Any, c: Any, d: Any
+) -> Any:
+    """Store four rows of a matrix by columns, which lie *stride* elements apart."""
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        _store_columns(builder, a, values)
+
+    integer = types.int64
+    return types.void(integer, integer, integer, a, b, c, d), generate
+
+
+def _store_columns(builder: Any, row: Any, values: Any) -> None:
+    dtype, lanes = shape_of(row)
+    stored = [_to_storage(builder, dtype, lanes, each) for each in values[3:]]
+    rows = len(stored)
+    while len(stored) > 1:
+        half = len(stored) // 2
+        pairs = zip(stored[:half], stored[half:], strict=True)
+        stored = [_interleave(builder, low, high) for low, high in pairs]
+    for lane in range(lanes):
+        pointer = _lane_pointer(builder, dtype, values[:3], lane)
+        order = range(lane * rows, (lane + 1) * rows)
+        column = _shuffle(builder, stored[0], stored[0], order)
+        builder.store(column, pointer, align=storage_bytes(dtype))
 
 
 def _interleave(builder: Any, low: Any, high: Any) -> Any:

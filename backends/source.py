@@ -59,11 +59,11 @@ def emit_source(
 
     *layouts* gives the stride class of each parameter ("C" for all by default).
     """
-    function = lower(function)
     step_names: Mapping[str, str] = {}
     sizes: dict[str, int] = {}
     if runtime_sizes:
         function, step_names, sizes = lift_sizes(function)
+    function = lower(function)
     identifiers = _identifiers(function)
     writer = Writer(set(identifiers.values()) | _RESERVED)
     emitter = Emitter(

@@ -2,88 +2,28 @@
 
 from __future__ import annotations
 
-OPERATIONS = frozenset(
-    [
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "neg",
-        "floordiv",
-        "mod",
-        "fma",
-        "minimum",
-        "maximum",
-        "select",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "eq",
-        "ne",
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "convert",
-        "splat",
-        "iota",
-        "first_lanes",
-        "extract",
-        "insert",
-        "any_lane",
-        "mask_where",
-        "reduce_add",
-        "reduce_mul",
-        "reduce_min",
-        "reduce_max",
-    ]
-)
+_SIMD = """
+    add sub mul div neg floordiv mod fma minimum maximum select
+    lt le gt ge eq ne logical_and logical_or logical_not
+    convert splat iota first_lanes mask_where extract insert any_lane
+    reduce_add reduce_mul reduce_min reduce_max
+"""
+_MEMORY = """
+    address keep load load_splat load_masked store store_masked
+    load_strided load_strided_masked store_strided store_strided_masked
+    gather gather_masked scatter scatter_masked store_pairs store_quads
+"""
+_MATH = """
+    exp exp2 expm1 log log2 log1p sqrt rsqrt sin cos tanh erf sigmoid floor ceil
+"""
+
+OPERATIONS = frozenset(_SIMD.split())
 """What `simd` offers."""
 
-MEMORY_OPERATIONS = frozenset(
-    [
-        "address",
-        "keep",
-        "load",
-        "load_splat",
-        "load_masked",
-        "store",
-        "store_masked",
-        "load_strided",
-        "load_strided_masked",
-        "store_strided",
-        "store_strided_masked",
-        "gather",
-        "gather_masked",
-        "scatter",
-        "scatter_masked",
-    ]
-)
+MEMORY_OPERATIONS = frozenset(_MEMORY.split())
 """What `simd_memory` offers."""
 
-FUNCTIONS = {
-    "abs": "absolute",
-    **{
-        name: name
-        for name in [
-            "exp",
-            "exp2",
-            "expm1",
-            "log",
-            "log2",
-            "log1p",
-            "sqrt",
-            "rsqrt",
-            "sin",
-            "cos",
-            "tanh",
-            "erf",
-            "sigmoid",
-            "floor",
-            "ceil",
-        ]
-    },
-}
+FUNCTIONS = {"abs": "absolute", **{name: name for name in _MATH.split()}}
 """The operation in `vector_math` of each function of the kernel language."""
 
 MATH_OPERATIONS = frozenset({*FUNCTIONS.values(), "power"})

@@ -1,0 +1,206 @@
+"""Sketches: the roles they see; every point of a space is a proved schedule."""
+
+# ruff: noqa: E501 - IR text is not wrapped
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tdsl.analysis.validate import validate
+from tdsl.ir.nodes import Function
+from tdsl.ir.specialize import specialize
+from tdsl.ir.verify import verify
+from tdsl.schedules.contraction import Contraction
+from tdsl.schedules.library import default_schedule
+from tdsl.schedules.sketches import sketch
+from tdsl.target import AVX2, AVX512
+
+from ..ir_text import read_function
+
+TEXTS = {
+    "matmul": """
+def matmul(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:
+    for i0 in range(M):
+        for j0 in range(N):
+            C[i0, j0] = 0.0  # S0[i0, j0]
+    for i in range(M):
+        for j in range(N):
+            for k in range(K):
+                C[i, j] += (A[i, k] * B[k, j])  # S1[i, j, k]
+""",
+    "distances": """
+def distances(A: f32[M, K], B: f32[N, K], C: output f32[M, N]) for M, N, K:
+    for i0 in range(M):
+        for j0 in range(N):
+            C[i0, j0] = 0.0  # S0[i0, j0]
+    for i in range(M):
+        for j in range(N):
+            for k in range(K):
+                C[i, j] += ((A[i, k] - B[j, k]) * (A[i, k] - B[j, k]))  # S1[i, j, k]
+""",
+    "conv": """
+def conv(X: f32[H + 2, W + 2, C], F: f32[3, 3, C, O], Y: output f32[H, W, O]) for H, W, C, O:
+    for y0 in range(H):
+        for x0 in range(W):
+            for o0 in range(O):
+                Y[y0, x0, o0] = 0.0  # S0[y0, x0, o0]
+    for y in range(H):
+        for x in range(W):
+            for o in range(O):
+                for r in range(3):
+                    for s in range(3):
+                        for c in range(C):
+                            Y[y, x, o] += (X[r + y, s + x, c] * F[r, s, c, o])  # S1[y, x, o, r, s, c]
+""",
+    "conv_planes": """
+def conv_planes(X: f32[C, H + 2, W + 2], F: f32[O, C, 3, 3], Y: output f32[O, H, W]) for H, W, C, O:
+    for o0 in range(O):
+        for y0 in range(H):
+            for x0 in range(W):
+                Y[o0, y0, x0] = 0.0  # S0[o0, y0, x0]
+    for o in range(O):
+        for y in range(H):
+            for x in range(W):
+                for c in range(C):
+                    for r in range(3):
+                        for s in range(3):
+                            Y[o, y, x] += (X[c, r + y, s + x] * F[o, c, r, s])  # S1[o, y, x, c, r, s]
+""",
+    "batched": """
+def batched(A: f32[B, M, K], X: f32[B, K, N], C: output f32[B, M, N]) for B, M, N, K:
+    for b0 in range(B):
+        for i0 in range(M):
+            for j0 in range(N):
+                C[b0, i0, j0] = 0.0  # S0[b0, i0, j0]
+    for b in range(B):
+        for i in range(M):
+            for j in range(N):
+                for k in range(K):
+                    C[b, i, j] += (A[b, i, k] * X[b, k, j])  # S1[b, i, j, k]
+""",
+    "blur": """
+def blur(X: f32[H, W + 4], F: f32[5], Y: output f32[H, W]) for H, W:
+    for y0 in range(H):
+        for x0 in range(W):
+            Y[y0, x0] = 0.0  # S0[y0, x0]
+    for y in range(H):
+        for x in range(W):
+            for t in range(5):
+                Y[y, x] += (F[t] * X[y, t + x])  # S1[y, x, t]
+""",
+    "matvec": """
+def matvec(A: f32[M, K], x: f32[K], y: output f32[M]) for M, K:
+    for i0 in range(M):
+        y[i0] = 0.0  # S0[i0]
+    for i in range(M):
+        for k in range(K):
+            y[i] += (A[i, k] * x[k])  # S1[i, k]
+""",
+    "axpy": """
+def axpy(a: f32, X: f32[M, N], Y: f32[M, N], Z: output f32[M, N]) for M, N:
+    for i in range(M):
+        for j in range(N):
+            Z[i, j] = ((a * X[i, j]) + Y[i, j])  # S0[i, j]
+""",
+    "seidel": """
+def seidel(X: inout f32[N, N]) for 2<=N:
+    for i in range(1, N - 1):
+        for j in range(1, N - 1):
+            X[i, j] = (((X[i - 1, j] + X[i + 1, j]) + X[i, j - 1]) + X[i, j + 1])  # S0[i, j]
+""",
+}  # fmt: skip
+
+ROLES = {  # columns, rows, outer
+    "matmul": ("j", "i", ()),
+    "distances": ("j", "i", ()),
+    "conv": ("o", "x", ("y",)),
+    "conv_planes": ("x", "o", ("y",)),
+    "batched": ("j", "i", ("b",)),
+    "blur": ("x", None, ("y",)),
+}
+
+
+def function_named(kernel: str) -> Function:
+    return read_function(TEXTS[kernel])
+
+
+@pytest.mark.parametrize("kernel", ROLES)
+def test_roles_follow_from_reuse_and_contiguity(kernel: str) -> None:
+    (part,) = sketch(function_named(kernel), AVX512, "reassoc").parts
+    assert isinstance(part, Contraction)
+    roles = part.roles
+    assert (roles.columns, roles.rows, roles.outer) == ROLES[kernel]
+    assert roles.init == "S0"
+
+
+@pytest.mark.parametrize("kernel", TEXTS)
+@pytest.mark.parametrize("target", [AVX2, AVX512], ids=lambda target: target.name)
+@pytest.mark.parametrize("numerics", ["reassoc", "bitwise"])
+def test_the_default_schedule_is_proved(
+    kernel: str, target: object, numerics: str
+) -> None:
+    function = function_named(kernel)
+    schedule = default_schedule(function, target, numerics)
+    verify(schedule.function)
+    certificate = validate(function, schedule.function, numerics)
+    assert certificate.verdict == "proved", certificate.reason
+
+
+@pytest.mark.parametrize("kernel", sorted(set(TEXTS) - {"seidel"}))
+def test_the_default_uses_threads_and_vectors(kernel: str) -> None:
+    schedule = default_schedule(function_named(kernel), AVX512, "reassoc")
+    text = str(schedule)
+    assert ".parallelize(" in text
+    assert ".vectorize(" in text
+
+
+def test_a_refused_decision_is_taken_back() -> None:
+    """An in-place sweep carries a dependence in both loops: it stays as written."""
+    assert default_schedule(function_named("seidel"), AVX512, "reassoc").steps == ()
+
+
+def test_sums_along_lanes_need_reassociation() -> None:
+    function = function_named("matvec")
+    assert "rfactor" in str(default_schedule(function, AVX512, "reassoc"))
+    assert "rfactor" not in str(default_schedule(function, AVX512, "bitwise"))
+
+
+@pytest.mark.parametrize("kernel", sorted(set(TEXTS) - {"seidel"}))
+def test_every_point_of_the_space_builds_and_is_proved(kernel: str) -> None:
+    draw = random.Random(kernel)
+    sizes = {"M": 100, "N": 70, "K": 300, "H": 30, "W": 40, "C": 80, "O": 40, "B": 3}
+    for function in (
+        function_named(kernel),
+        specialize(function_named(kernel), sizes),
+    ):
+        space = sketch(function, AVX512, "reassoc")
+        for _ in range(6):
+            config = {p.name: draw.choice(p.choices) for p in space.params}
+            schedule = space.build(config)
+            verify(schedule.function)
+            certificate = validate(function, schedule.function, "reassoc")
+            assert certificate.verdict == "proved", (config, certificate.reason)
+
+
+def test_register_tiles_fit_the_target() -> None:
+    for target in (AVX2, AVX512):
+        (part,) = sketch(function_named("matmul"), target, "reassoc").parts
+        (tiles,) = (p.choices for p in part.params if p.name == "S1.tile")
+        for tile in map(str, tiles):
+            rows, vectors = map(int, tile.split("x"))
+            assert rows * vectors + vectors + 1 <= target.vector_registers
+            assert rows * vectors >= target.vector_registers // 2
+
+
+def test_a_window_that_is_contiguous_is_not_packed() -> None:
+    """Packing the image of a convolution by planes would copy each pixel nine times."""
+    text = str(default_schedule(function_named("conv_planes"), AVX512, "reassoc"))
+    assert 'cache_read("F"' in text
+    assert 'cache_read("X"' not in text
+
+
+def test_filters_are_packed_once_not_per_row() -> None:
+    text = str(default_schedule(function_named("conv"), AVX512, "reassoc"))
+    assert 'cache_read("F", None' in text
