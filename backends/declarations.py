@@ -57,7 +57,7 @@ class Declarations:
         if alloc.memory is Memory.REGISTER and layout is not None:
             region = Region("")
             self._writer.stack[-1].items.append(region)
-            depth = len(self._writer.stack)
+            depth = len(self._writer.stack) - point.branches
             if point.lanes:
                 layout = RegisterLayout(None, 0)
             self.registers[tensor.name] = Registers(

@@ -93,14 +93,23 @@ class Elements:
 
         if isinstance(leaf, Store):
             return write(leaf.value)
-        old = self._read(
-            Load(leaf.tensor, leaf.index, leaf.value.dtype), point, masks, target=True
-        )
+        old = self._old(leaf, point, masks)
         value = leaf.value
         if isinstance(value, Binary) and self._fuses(leaf.op, value):
             a, b = write(value.left), write(value.right)
             return self._expressions.multiply_add(a, b, old)
         return self._expressions.combine(UPDATES[leaf.op], old, write(value))
+
+    def combine(self, leaf: Reduce, value: Value, point: Point) -> None:
+        """Write the update of a reduction by *value*, in all iterations."""
+        old = self._old(leaf, point, NO_MASKS)
+        total = self._expressions.combine(UPDATES[leaf.op], old, value)
+        self.assign(leaf, total, point, NO_MASKS)
+
+    def _old(self, leaf: Reduce, point: Point, masks: Masks) -> Value:
+        """Return the value that a reduction updates."""
+        load = Load(leaf.tensor, leaf.index, leaf.value.dtype)
+        return self._read(load, point, masks, target=True)
 
     def _fuses(self, op: ReduceOp, value: Binary) -> bool:
         return (
@@ -339,7 +348,8 @@ class Elements:
         elif point.lanes and not lanes:
             self._refuse_scalar_write(leaf)
         text = self._expressions.spread(value, lanes) if lanes else value.text
-        conditional = len(self._writer.stack) > registers.depth
+        regions = len(self._writer.stack) - point.branches
+        conditional = regions > registers.depth
         if lanes and (masks.kept or masks.scalars):
             self._declared.see_started(registers, variable)
             mask = self._mask(masks.kept, masks.scalars, point)

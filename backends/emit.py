@@ -32,7 +32,7 @@ from .elements import UPDATES, Elements
 from .expressions import Expressions, Value, type_token
 from .outline import free_names, fused_chain
 from .plan import Plan, TileLoop
-from .point import NO_MASKS, Point, is_nonnegative
+from .point import Point, is_nonnegative
 from .registers import register_layouts
 from .storage import LANE, Addresses
 from .writer import Region, Writer, block_text
@@ -142,13 +142,15 @@ class Emitter:
         if not conditions or not names <= self._known:
             return False
         tests = sorted(self._addresses.test(form) for form in conditions)
-        full = replace(point, assumed=point.assumed | conditions)
+        branches = point.branches + 1
+        assumed = point.assumed | conditions
+        full = replace(point, assumed=assumed, branches=branches)
         floor = self._writer.floor
         with self._writer.block(f"if {' and '.join(tests)}:"):
             self._loop(loop, full)
         with self._writer.block("else:"):
             self._writer.floor = len(self._writer.stack) - 1
-            self._loop(loop, replace(point, decided=True))
+            self._loop(loop, replace(point, decided=True, branches=branches))
             self._writer.floor = floor
         return True
 
@@ -305,7 +307,7 @@ class Emitter:
 
     def _nonempty(self, loop: For, tile: TileLoop, point: Point) -> list[str]:
         tests = []
-        if point.decided and id(loop) in self._plan.masked_chunks:
+        if id(loop) in self._plan.masked_chunks:
             return []
         for form in self._plan.nonempty[id(loop)]:
             if self._plan.full.get(form) in point.assumed:
@@ -414,7 +416,7 @@ class Emitter:
             total = self._expressions.call(UPDATES[leaf.op], total, group)
         reduce_ = f"reduce_{leaf.op.value}"
         value = Value(self._expressions.call(reduce_, total), leaf.value.dtype, 0)
-        self._elements.assign(leaf, value, point, NO_MASKS)
+        self._elements.combine(leaf, value, point)
         return True
 
 

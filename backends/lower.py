@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..ir.affine import Affine, name
-from ..ir.nodes import Block, For, Function, Load, LoopKind, Memory, Stmt, Store
+from ..ir.nodes import Block, For, Function, If, Load, LoopKind, Memory, Stmt, Store
 from ..ir.walk import allocations, loops, rewrite
 from .plan import tile_loop
 from .registers import unroll_register_loops
@@ -15,9 +15,26 @@ _VECTOR_BYTES = 64
 
 def lower(function: Function) -> Function:
     """Return *function* in the form that the emitter takes."""
+    function = replace(function, body=without_sharing(function.body))
     function = unroll_register_loops(function)
     function = vectorize_transpositions(function)
     return split_odd_vectors(function)
+
+
+def without_sharing(block: Block) -> Block:
+    """Return *block* with an object of its own for every statement.
+
+    Rewrites may put one object in two places; plans are kept by the identity of a
+    statement, since its guards depend on the place.
+    """
+    result: list[Stmt] = []
+    for statement in block.statements:
+        if isinstance(statement, For | If):
+            body = without_sharing(statement.body)
+            result.append(replace(statement, body=body))
+        else:
+            result.append(replace(statement))
+    return Block(tuple(result))
 
 
 def vectorize_transpositions(function: Function) -> Function:

@@ -24,6 +24,7 @@ from typing import Any
 
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 
 from ..paths import cache_folder
 
@@ -132,11 +133,21 @@ class GuardedCache(FunctionCache):
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the stored machine code, or None where there is none that works."""
         try:
-            return super().load_overload(signature, target_context)  # type: ignore[no-untyped-call]
+            return self._load_lightly(signature, target_context)
         except Exception:  # whatever a damaged pickle raises
             with contextlib.suppress(Exception):
                 self.flush()  # type: ignore[no-untyped-call]
             return None
+
+    def _load_lightly(self, signature: Any, target_context: Any) -> Any:
+        """Load without what only compiling needs.
+
+        Numba's own `load_overload` first imports all that it can compile, and SciPy's
+        linear algebra with it: a third of a second. Stored machine code needs Numba's
+        run-time functions; a compilation afterwards does those imports itself.
+        """
+        rtsys.initialize(target_context)
+        return self._load_overload(signature, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, signature: Any, data: Any) -> None:
         """Store machine code if the disk takes it."""

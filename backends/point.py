@@ -15,7 +15,8 @@ class Point:
     *exact* gives each tile axis over integer variables and the lane number; *limits*
     the last coordinate that exists for unrolled axes that may run past it. The full
     conditions in *assumed* are known to hold, and so are the guards in *satisfied*;
-    *decided* means that this is the code for partial tiles.
+    *decided* means that this is the code for partial tiles. *branches* counts the
+    choices between full and partial tiles around, of which one branch always runs.
     """
 
     exact: Mapping[str, Affine]
@@ -24,6 +25,7 @@ class Point:
     assumed: frozenset[Affine] = frozenset()
     satisfied: frozenset[Affine] = frozenset()
     decided: bool = False
+    branches: int = 0
     parallel: bool = False
 
     def at(self, form: Affine) -> Affine:

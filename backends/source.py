@@ -86,7 +86,7 @@ def emit_source(
     body = writer.text(1)
     lines = _header(emitter, function.name, numerics)
     for part, parameters, text in emitter.parts:
-        lines += ["", "", _decorator(False), f"def {part}({', '.join(parameters)}):"]
+        lines += ["", "", _part_decorator(), f"def {part}({', '.join(parameters)}):"]
         lines.append(text.rstrip())
     lines += ["", "", _decorator(emitter.has_prange), head, body]
     text = "\n".join(lines)
@@ -189,9 +189,20 @@ def _import(module: str, names: list[str]) -> list[str]:
     return [f"from {module} import (", *(f"    {each}," for each in names), ")"]
 
 
+_OPTIONS = (
+    'cache=True, nogil=True, error_model="numpy", boundscheck=False, '
+    "no_rewrites=True, no_cfunc_wrapper=True"
+)
+
+
 def _decorator(parallel: bool) -> str:
-    options = 'cache=True, nogil=True, error_model="numpy", boundscheck=False'
-    return f"@njit({options}{f', parallel={_PARALLEL}' if parallel else ''})"
+    """Return the decorator of the entry."""
+    return f"@njit({_OPTIONS}{f', parallel={_PARALLEL}' if parallel else ''})"
+
+
+def _part_decorator() -> str:
+    """Return the decorator of the body of a parallel loop, which Python never calls."""
+    return f"@njit({_OPTIONS}, no_cpython_wrapper=True)"
 
 
 def _token_names() -> set[str]:

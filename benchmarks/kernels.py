@@ -4,6 +4,9 @@ They show that nothing in tdsl knows a matrix product: the same generic primitiv
 find register tiles for these.
 """
 
+# mypy: ignore-errors
+# Annotations of kernels are shapes, not types of Python.
+
 from __future__ import annotations
 
 import tdsl

@@ -29,7 +29,8 @@ def torch_matmul(arguments: dict[str, Any]) -> Workload:
 
 def multiply_batches(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Multiply pairs of matrices."""
-    return np.matmul(x, y)
+    product: np.ndarray = np.matmul(x, y)
+    return product
 
 
 def convolve(image: np.ndarray, filters: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from .backends.reference import interpret
 from .entries import fingerprint
 from .ir.nodes import Function
 from .ir.numerics import Numerics
-from .schedules.library import default_schedule
+from .plans import plan
 from .schedules.schedule import Schedule
 from .target import Target, host
 
@@ -70,7 +70,7 @@ class CpuBackend:
 
     def default_schedule(self, function: Function, numerics: Numerics) -> Schedule:
         """Return the default point of the function's sketch."""
-        return default_schedule(function, self.target, numerics)
+        return plan(function, self.target, numerics)
 
     def compile(self, function: Function, numerics: Numerics) -> Executable:
         """Return code that is compiled when it is first asked for."""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from .analysis.certificate import Certificate
-from .analysis.validate import validate
 from .binding import Bound, bind
 from .dispatch import Key, entry_key, make_dispatcher, stride_classes
 from .entries import EntryWarning, entries, program_hash
@@ -20,6 +19,7 @@ from .frontend.parser import parse
 from .ir.nodes import Function
 from .ir.numerics import NUMERICS, Numerics
 from .ir.printer import print_tensor
+from .plans import prove
 from .schedules.schedule import Schedule
 
 Sizes = tuple[tuple[str, int], ...]
@@ -101,7 +101,7 @@ class Kernel:
 
     def prove(self, schedule: Schedule) -> Certificate:
         """Return the proof of *schedule*; raise ProofError where there is none."""
-        certificate = validate(self.function, schedule.function, self.numerics)
+        certificate = prove(self.function, schedule, self.numerics)
         if certificate.verdict != "proved":
             raise ProofError(f"{self.name}: the schedule is {certificate}")
         return certificate

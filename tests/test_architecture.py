@@ -33,6 +33,7 @@ LAYERS = (
     ("tdsl.frontend", "tdsl.schedules", "tdsl.backends"),
     ("tdsl.arguments",),
     ("tdsl.dispatch_text",),
+    ("tdsl.plans",),
     ("tdsl.binding", "tdsl.dispatch", "tdsl.executable"),
     ("tdsl.kernel",),
     ("tdsl.testing",),

@@ -52,6 +52,8 @@ class Journal:
 
     def fail(self, candidate: Candidate, failure: Failure, seconds: float) -> None:
         """Record a candidate that has no time, after *seconds* of compilation."""
+        if candidate.identity in self.trials:
+            return
         record = replace(
             describe(candidate, "failed"),
             cause=failure.cause,

@@ -80,11 +80,16 @@ class Ledger:
             self.trouble = self.trouble or str(error)
 
     def trials(self) -> dict[str, Record]:
-        """Return the record of each candidate tried, in order of trial."""
+        """Return the record of each candidate tried, in order of trial.
+
+        A failure counts until the candidate is measured after all.
+        """
         found: dict[str, Record] = {}
         for record in self.records:
             if record.kind == "trial":
-                found.setdefault(record.candidate, record)
+                known = found.setdefault(record.candidate, record)
+                if known.status == "failed" and record.status == "measured":
+                    found[record.candidate] = record
         return found
 
     def _load(self, data: bytes) -> list[tuple[int, bytes]]:

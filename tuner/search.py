@@ -1,9 +1,10 @@
 """The search: propose, build, compile, check, time, record, until the time is up.
 
 The default schedule is measured first and is the first incumbent. From then on every
-candidate runs in interleaved rounds against the incumbent, and replaces it only if it
-is faster beyond the noise. Structures (which need a compilation) and sizes (which do
-not) are searched in turns: structures first, then the sizes of the best few.
+candidate runs in interleaved rounds against the incumbent. It replaces it only if it is
+faster beyond the noise, and still is in a second look against the default. Structures
+(which need a compilation) and sizes (which do not) are searched in turns: structures
+first, then the sizes of the best few.
 
 Time is wall-clock time. Whatever was tried before, in this job or an earlier one, is
 answered from the ledger.
@@ -129,8 +130,8 @@ class Search:
         if candidate is None:
             return
         known = self.journal.trials.get(candidate.identity)
-        if known is not None and known.status != "measured":
-            return
+        if known is not None and known.status == "failed":
+            known = None  # everything refers to it: worth another try each time
         seconds = self._compile([candidate])[0]
         result: Measurement | Failure
         if isinstance(seconds, Failure):
@@ -138,8 +139,7 @@ class Search:
         else:
             result = self.workshop.measure(candidate, candidate, FLOOR)
         if isinstance(result, Failure):
-            if known is None:
-                self.journal.fail(candidate, result, seconds)
+            self.journal.fail(candidate, result, seconds)
             return
         self._become_baseline(candidate, result)
         if known is None:
@@ -304,10 +304,26 @@ class Search:
             self._become_baseline(candidate, result)
         found = median_interval(ratios(result.rival_samples, result.samples))
         ratio = found.median * self.best_ratio
+        wins = judge(found, self.noise) == "faster"
+        if wins:
+            ratio = self._against_baseline(candidate, ratio)
         self.journal.measure(candidate, rival, result, ratio, seconds)
-        if judge(found, self.noise) == "faster":
+        if wins and ratio < self.best_ratio * (1.0 - self.noise / 2):
             self._take(candidate, ratio, median(result.samples))
         return ratio
+
+    def _against_baseline(self, candidate: Candidate, ratio: float) -> float:
+        """Return the ratio of a winner to the default, measured and not multiplied.
+
+        A second look keeps lucky candidates from the throne, and errors of ratios from
+        adding up over a chain of incumbents. Where it fails the first look stands, but
+        does not win.
+        """
+        assert self.baseline is not None
+        result = self.workshop.measure(candidate, self.baseline, self.noise)
+        if isinstance(result, Failure):
+            return max(ratio, self.best_ratio)
+        return median(ratios(result.rival_samples, result.samples))
 
     def _take(self, candidate: Candidate, ratio: float, seconds: float) -> None:
         self.best = candidate

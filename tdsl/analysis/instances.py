@@ -76,21 +76,17 @@ def check_once(original: Original, model: Model, maps: dict[str, Map]) -> Check:
     """
     for label, statement in original.statements.items():
         if original.model.storage[statement.statement.tensor].role is not None:
-            check = check_label(original, model, label, maps)
+            check = find_repeated(model, label, maps) or find_missing(
+                original, model, label, maps
+            )
             if check is not None:
                 return check
     return Check(NAME, "proved")
 
 
-def check_label(
-    original: Original, model: Model, label: str, maps: dict[str, Map]
-) -> Check | None:
-    """Return how the iterations of one statement do not run exactly once, or None."""
-    occurrences = [
-        occurrence
-        for occurrence in model.occurrences
-        if occurrence.name in maps and range_name(maps[occurrence.name]) == label
-    ]
+def find_repeated(model: Model, label: str, maps: dict[str, Map]) -> Check | None:
+    """Return the refutation that an iteration of *label* runs twice, or None."""
+    occurrences = _standing_for(label, model, maps)
     for number, first in enumerate(occurrences):
         relation = maps[first.name]
         if not relation.is_injective():
@@ -100,8 +96,23 @@ def check_label(
             both = relation.apply_range(maps[second.name].reverse())
             if not both.is_empty():
                 return _twice(model, first, second, both)
+    return None
+
+
+def _standing_for(label: str, model: Model, maps: dict[str, Map]) -> list[Occurrence]:
+    return [
+        occurrence
+        for occurrence in model.occurrences
+        if occurrence.name in maps and range_name(maps[occurrence.name]) == label
+    ]
+
+
+def find_missing(
+    original: Original, model: Model, label: str, maps: dict[str, Map]
+) -> Check | None:
+    """Return the refutation that an iteration of *label* never runs, or None."""
     missing = original.statements[label].domain
-    for occurrence in occurrences:
+    for occurrence in _standing_for(label, model, maps):
         missing = missing.subtract(maps[occurrence.name].range())
     if missing.is_empty():
         return None

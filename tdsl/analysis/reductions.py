@@ -22,7 +22,7 @@ from .dataflow import (
     source_text,
     to_original,
 )
-from .instances import check_label
+from .instances import find_missing, find_repeated
 from .model import Model, all_reads
 from .original import Family, Original
 from .segments import Graph, as_segments, build_graph, label_of
@@ -59,9 +59,12 @@ def check_reordered(original: Original, flow: Dataflow, numerics: Numerics) -> C
             return Check(NAME, "refuted", reason, check.witness)
     labels = {name for name, family in original.families.items() if family in families}
     for label in sorted(labels):
-        if check_label(original, flow.model, label, flow.maps) is not None:
+        if find_repeated(flow.model, label, flow.maps) is not None:
             reason = f"iterations of {label} are recomputed, and in another order"
             return Check(NAME, "unknown", reason)
+        missing = find_missing(original, flow.model, label, flow.maps)
+        if missing is not None:
+            return missing
     graph = build_graph(original, flow, labels)
     fault = _graph_fault(flow.model, graph)
     if fault is not None:

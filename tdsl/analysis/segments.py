@@ -32,6 +32,8 @@ from .sets import (
     union,
 )
 
+_PASSES = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Graph:
@@ -62,13 +64,9 @@ def build_graph(original: Original, flow: Dataflow, labels: set[str]) -> Graph:
     uses = {f"{o.name} acc": o for o in nodes.values()}
     uses |= {f"{o.name} r0": o for o in merges}
     inner, starts, fresh, others = _sorted_uses(flow, nodes, uses)
-    segments = _segments(original, flow, updates, merges)
-    users = [
-        renamed(relation, use)
-        for use, occurrence in uses.items()
-        for relation in pieces(segments)
-        if domain_name(relation) == occurrence.name
-    ]
+    segments, roots = _segments(original, flow, updates, merges)
+    if not roots.is_empty():
+        segments = _spread(segments, roots, union(inner, params), uses, params)
     return Graph(
         nodes,
         {name: _operation(o) for name, o in nodes.items()},
@@ -77,7 +75,7 @@ def build_graph(original: Original, flow: Dataflow, labels: set[str]) -> Graph:
         union(fresh, params),
         union(others, params),
         segments,
-        union(users, params),
+        _users(segments, uses, params),
     )
 
 
@@ -169,10 +167,11 @@ def _segments(
     flow: Dataflow,
     updates: list[Occurrence],
     merges: list[Occurrence],
-) -> UnionMap:
+) -> tuple[UnionMap, UnionMap]:
     """Return the segment of each node: a merge has that of what it merges.
 
     A merge of a partial result without updates has the segment that it merges into.
+    Return also what such merges start from.
     """
     params = flow.model.params
     found = union((flow.maps[o.name] for o in updates), params)
@@ -187,14 +186,48 @@ def _segments(
             reached = union(operands[merge.name], params).apply_range(found)
             found = _filled(found, pieces(reached))
     nodes = {o.name for o in (*updates, *merges)}
-    for merge in merges:
-        if not as_union(merge.domain).is_subset(found.domain()):
-            roots = _merge_roots(flow, merge, nodes)
-            found = _filled(found, pieces(roots.apply_range(found)))
-            starts = to_original(roots, flow.maps, params)
-            named = as_segments(starts, {merge.name: _operation(merge)}, params)
-            found = _filled(found, pieces(named))
-    return found
+    bare = [m for m in merges if not as_union(m.domain).is_subset(found.domain())]
+    roots = union((r for m in bare for r in _merge_roots(flow, m, nodes)), params)
+    operations = {merge.name: _operation(merge) for merge in bare}
+    starts = to_original(roots, flow.maps, params)
+    return _filled(found, pieces(as_segments(starts, operations, params))), roots
+
+
+def _users(
+    segments: UnionMap, uses: dict[str, Occurrence], params: tuple[str, ...]
+) -> UnionMap:
+    """Return the segment of each use: that of the node which uses."""
+    found = [
+        renamed(relation, use)
+        for use, occurrence in uses.items()
+        for relation in pieces(segments)
+        if domain_name(relation) == occurrence.name
+    ]
+    return union(found, params)
+
+
+def _spread(
+    segments: UnionMap,
+    roots: UnionMap,
+    inner: UnionMap,
+    uses: dict[str, Occurrence],
+    params: tuple[str, ...],
+) -> UnionMap:
+    """Give merges of partial results without updates the segment they end up in.
+
+    It is that of the node they start from, as *roots* tell, or are used by.
+    """
+    for _ in range(_PASSES):
+        users = _users(segments, uses, params)
+        more = [
+            *pieces(roots.apply_range(segments)),
+            *pieces(inner.reverse().apply_range(users)),
+        ]
+        spread = _filled(segments, more)
+        if spread.is_equal(segments):
+            break
+        segments = spread
+    return segments
 
 
 def _filled(found: UnionMap, more: Iterable[Map]) -> UnionMap:
@@ -204,7 +237,7 @@ def _filled(found: UnionMap, more: Iterable[Map]) -> UnionMap:
     return found
 
 
-def _merge_roots(flow: Dataflow, merge: Occurrence, nodes: set[str]) -> UnionMap:
+def _merge_roots(flow: Dataflow, merge: Occurrence, nodes: set[str]) -> list[Map]:
     """Return the value that *merge* and the merges before it start from."""
     model = flow.model
     reader = merge.reader(merge.write)
@@ -212,4 +245,4 @@ def _merge_roots(flow: Dataflow, merge: Occurrence, nodes: set[str]) -> UnionMap
     sources = last_writers(model, reader, others)
     entry = entry_values(model, reader, sources.unwritten)
     found = [*sources.writers, *([entry] if entry is not None else [])]
-    return see_through(union(found, model.params), flow.copies)
+    return pieces(see_through(union(found, model.params), flow.copies))

@@ -256,6 +256,8 @@ def sample(points: isl.Set) -> tuple[dict[str, int], list[int]]:
     names = [_param_name(points, position) for position in range(count)]
     flat = points.flatten().move_dims(isl.dim_type.set, 0, _PARAM, 0, count)
     point = flat.lexmin().sample_point()
+    if point.is_void():
+        point = flat.sample_point()
     values = [
         point.get_coordinate_val(isl.dim_type.set, position).to_python()
         for position in range(flat.dim(isl.dim_type.set))

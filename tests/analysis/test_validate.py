@@ -420,3 +420,31 @@ def indexed(function: Function, form: str) -> Function:
         return statement
 
     return rewrite(function, rule)
+
+
+def test_open_chains_of_copies_are_followed_from_examples() -> None:
+    kernel = """
+def shift(C: inout f32[2*N]) for 2<=N:
+    for t in range(3):
+        for i in range(N):
+            C[i//2] = C[i + 3 - 3]  # S0[t, i]
+"""
+    wrong = ("C[i//2] =", "C[i//2 + 1] =")
+    assert prove(kernel, kernel).verdict == "proved"
+    certificate = prove(kernel, kernel, wrong)
+    assert certificate.verdict == "refuted"
+    assert certificate.reason.startswith("same dataflow: a read of C[")
+
+
+def test_partial_sums_of_partial_sums() -> None:
+    twice = (
+        "    for q in range(8):\n        C += P[q]\n",
+        "    Q = local f32[2]\n    for s in range(2):\n        Q[s] = 0.0\n"
+        "    for p in range(0, 8, 2):\n        for q in range(p, p + 2):  # vectorized\n"
+        "            Q[q - p] += P[q]\n    for t in range(2):\n        C += Q[t]\n",
+    )
+    assert prove(TOTAL, LANES, twice).verdict == "proved"
+    certificate = prove(TOTAL, LANES, twice, ("range(0, 8, 2)", "range(0, 6, 2)"))
+    assert certificate.reason == (
+        "same dataflow: partial results of a reduction are never merged"
+    )

@@ -86,10 +86,12 @@ def row_sum(X: f32[M, N], Y: output f32[M]) for M, N:
             for j in range(j_o, min(j_o + 8, N)):  # vectorized
                 part[j - j_o] += X[i, j]
         total = local f32 in registers
-        total = 0.0
+        total = X[i, 0]
         for e in range(8):  # unrolled
             total += part[e]
         Y[i] = total
+        for f in range(8):  # unrolled
+            Y[i] = max(Y[i], part[f])
 """
 
 TRIANGULAR = """

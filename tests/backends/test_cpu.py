@@ -200,6 +200,28 @@ def test_bool_results_and_casts() -> None:
     np.testing.assert_array_equal(y, (x_values > 0.25) | (x_values.astype(int) != 0))
 
 
+def test_bools_and_integers_one_at_a_time() -> None:
+    """Scalar loads and stores of bytes, a bool parameter, a cast from bool."""
+    at, shape = (name("i"),), (name("N"),)
+    flag, chosen = Load("flag", (), boolean), Load("m", at, boolean)
+    both = Binary("and", flag, Unary("not", chosen, boolean), boolean)
+    count = Binary("add", Cast(both, i32), Cast(Index(at[0] // 2, i64), i32), i32)
+    keep = Store("m", at, both, None)
+    body = Block((Store("c", at, count, None), keep))
+    loop = For("i", (affine(0),), shape, 1, LoopKind.SERIAL, body)
+    params = (
+        Param(Tensor("flag", boolean, ()), Role.INPUT),
+        Param(Tensor("m", boolean, shape), Role.INOUT),
+        Param(Tensor("c", i32, shape), Role.OUTPUT),
+    )
+    function = Function("bools", params, (Dim("N"),), Block((loop,)))
+    m = np.array([True, False, False, True, False])
+    arrays = {"flag": np.bool_(True), "m": m.copy(), "c": np.zeros(5, np.int32)}
+    call(compile_function(function, host()), arrays, {"N": 5})
+    np.testing.assert_array_equal(arrays["m"], ~m)
+    np.testing.assert_array_equal(arrays["c"], ~m + np.arange(5) // 2)
+
+
 def test_bitwise_keeps_every_rounding() -> None:
     """A product and a sum round twice in `bitwise`, once otherwise."""
     function = read_function(KERNELS["axpy"][0])

@@ -109,16 +109,15 @@ def test_comments_name_the_users_lines() -> None:
 
 
 def test_schedules_that_differ_in_outer_tiles_share_their_text() -> None:
-    large = PACKED_MATMUL.replace("16, 16, 16]", "16, 24, 16]")
-    large = large.replace("[(N + 15)//16, 16, 16]", "[(N + 15)//16, 24, 16]")
-    large = large.replace("range(0, K, 16)", "range(0, K, 24)")
-    large = large.replace("k_o + 16", "k_o + 24").replace("[2, 16, 4]", "[3, 24, 4]")
+    large = PACKED_MATMUL.replace("[(N + 15)//16, 16, 16]", "[(N + 15)//16, 32, 16]")
+    large = large.replace("range(0, K, 16)", "range(0, K, 32)")
+    large = large.replace("k_o + 16", "k_o + 32").replace("[2, 16, 4]", "[3, 32, 4]")
     large = large.replace("range(0, M, 8)", "range(0, M, 12)")
     large = large.replace("i_o + 8", "i_o + 12")
     one = emit_source(read_function(PACKED_MATMUL), runtime_sizes=True)
     two = emit_source(read_function(large), runtime_sizes=True)
     assert one.text == two.text
-    assert (one.sizes, two.sizes) == ((16, 8, 16, 2, 16), (24, 12, 24, 3, 24))
+    assert (one.sizes, two.sizes) == ((16, 8, 16, 2, 16), (32, 12, 32, 3, 32))
     fixed = emit_source(read_function(PACKED_MATMUL))
     assert fixed.sizes == () and fixed.text != emit_source(read_function(large)).text
 
@@ -142,6 +141,12 @@ def test_the_reduction_loop_of_a_packed_matmul_has_no_masks() -> None:
     assert sum("load(B_pack" in line for line in body) == 1
     assert not any("mask" in line or "if " in line for line in body)
     assert sum("for k in range" in line for line in lines) == 1
+
+
+def test_a_transposing_copy_moves_whole_vectors() -> None:
+    text = emit_source(read_function(PACKED_MATMUL), parallel=False).text
+    assert text.count("store_quads(A_pack") == 1
+    assert "store_strided_masked(A_pack" in text
 
 
 def test_parallel_loops_are_functions_of_their_own() -> None:
