@@ -24,7 +24,7 @@ from typing import Any
 
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 from ..paths import cache_folder
 

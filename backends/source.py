@@ -31,11 +31,29 @@ _SCALAR_TOKENS = {
     "i64": "int64 as i64",
     "bool": "boolean",
 }
-_PARALLEL = (
-    '{"prange": True, "fusion": False, "reduction": False, "numpy": False, '
-    '"setitem": False, "comprehension": False, "inplace_binop": False, '
-    '"stencil": False}'
-)
+_OPTIONS = """\
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    boundscheck=False,
+    no_rewrites=True,
+    no_cfunc_wrapper=True,
+"""
+# Of Numba's transformations of parallel loops only the loop itself is wanted.
+_PARALLEL = """\
+    parallel={
+        "prange": True,
+        "fusion": False,
+        "reduction": False,
+        "numpy": False,
+        "setitem": False,
+        "comprehension": False,
+        "inplace_binop": False,
+        "stencil": False,
+    },
+"""
+# Python never calls the body of a parallel loop.
+_PART = "    no_cpython_wrapper=True,\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +104,9 @@ def emit_source(
     body = writer.text(1)
     lines = _header(emitter, function.name, numerics)
     for part, parameters, text in emitter.parts:
-        lines += ["", "", _part_decorator(), f"def {part}({', '.join(parameters)}):"]
+        lines += ["", "", _decorator(_PART), f"def {part}({', '.join(parameters)}):"]
         lines.append(text.rstrip())
-    lines += ["", "", _decorator(emitter.has_prange), head, body]
+    lines += ["", "", _decorator(_PARALLEL if emitter.has_prange else ""), head, body]
     text = "\n".join(lines)
     return Source(entry, text, tuple(sizes.values()))
 
@@ -189,20 +207,8 @@ def _import(module: str, names: list[str]) -> list[str]:
     return [f"from {module} import (", *(f"    {each}," for each in names), ")"]
 
 
-_OPTIONS = (
-    'cache=True, nogil=True, error_model="numpy", boundscheck=False, '
-    "no_rewrites=True, no_cfunc_wrapper=True"
-)
-
-
-def _decorator(parallel: bool) -> str:
-    """Return the decorator of the entry."""
-    return f"@njit({_OPTIONS}{f', parallel={_PARALLEL}' if parallel else ''})"
-
-
-def _part_decorator() -> str:
-    """Return the decorator of the body of a parallel loop, which Python never calls."""
-    return f"@njit({_OPTIONS}, no_cpython_wrapper=True)"
+def _decorator(extra: str) -> str:
+    return f"@njit(\n{_OPTIONS}{extra})"
 
 
 def _token_names() -> set[str]:

@@ -3,11 +3,15 @@
     python -m benchmarks.overhead --json
 
 * import: `import tdsl` after `import numpy`
-* first result: a whole process that imports tdsl, calls a kernel and prints, with an
-  empty disk cache (it compiles) and with a filled one
-* call: a call of a compiled kernel, less a call of the bare Numba function in it
+* first result: a whole process that imports tdsl, calls a kernel and ends, with an
+  empty disk cache (it compiles) and with a filled one; and the processor time of that,
+  which other programs on the machine disturb less
+* call: a call of a compiled kernel on one thread, less a call of the bare Numba
+  function in it, which gets all arguments ready
 * candidate: what one candidate of the tuner costs besides Numba's compilation:
   schedule, proof and emission of a packed matrix product
+
+Each line is measured in processes of its own; figures are medians.
 """
 
 from __future__ import annotations
@@ -15,13 +19,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from time import perf_counter
+from timeit import Timer
 
 import numpy as np
 
@@ -37,8 +43,10 @@ from .report import machine, note
 
 IMPORT = """
 from time import perf_counter
-start = perf_counter(); import numpy; middle = perf_counter(); import tdsl
-print(perf_counter() - middle)
+import numpy
+start = perf_counter()
+import tdsl
+print(perf_counter() - start)
 """
 
 FIRST_RESULT = """
@@ -59,74 +67,88 @@ class Cost:
     limit: float | None
 
 
-def run_python(program: str, cache: str) -> tuple[str, float]:
-    """Run *program* in a new process; return what it prints and its wall time."""
-    start = perf_counter()
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A process that ended well: what it printed, and the seconds that it took."""
+
+    printed: str
+    wall: float
+    processor: float
+
+
+def run_python(arguments: Sequence[str], **environment: str) -> Finished:
+    """Run Python with *arguments* in a new process, with *environment* besides ours."""
+    before, start = _children_seconds(), perf_counter()
     finished = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, *arguments],
         cwd=REPOSITORY,
-        env=os.environ | {"TDSL_CACHE": cache},
+        env=os.environ | environment,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    return finished.stdout, perf_counter() - start
+    wall = perf_counter() - start
+    return Finished(finished.stdout, wall, _children_seconds() - before)
+
+
+def _children_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def import_cost(repeats: int) -> list[Cost]:
     """Time the import of tdsl in new processes."""
-    with tempfile.TemporaryDirectory() as cache:
-        seconds = [float(run_python(IMPORT, cache)[0]) for _ in range(repeats)]
+    seconds = [float(run_python(["-c", IMPORT]).printed) for _ in range(repeats)]
     return [Cost("import tdsl, after numpy", median(seconds), "s", 0.4)]
 
 
 def first_result_cost(repeats: int) -> list[Cost]:
-    """Time processes from their start to the end of a first call."""
+    """Time processes from their start to their end after a first call."""
     with tempfile.TemporaryDirectory() as cache:
-        cold = run_python(FIRST_RESULT, cache)[1]
-        warm = median(run_python(FIRST_RESULT, cache)[1] for _ in range(repeats))
+        cold, *warm = (
+            run_python(["-c", FIRST_RESULT], TDSL_CACHE=cache)
+            for _ in range(repeats + 1)
+        )
+    what = "process with a first call"
+    wall = median(each.wall for each in warm)
+    processor = median(each.processor for each in warm)
     return [
-        Cost("process with a first call, compiling", cold, "s", None),
-        Cost("process with a first call, from the disk cache", warm, "s", 1.5),
+        Cost(f"{what}, compiling", cold.wall, "s", None),
+        Cost(f"{what}, from the disk cache", wall, "s", 1.5),
+        Cost(f"{what}, from the disk cache, on the processor", processor, "s", None),
     ]
 
 
 KERNEL = "examples/01_matmul.py:matmul"
-CALLS = 2000  # a group of calls that is timed as one
+CALLS = 100  # timed as one: too few for other programs to get in between often
+ROUNDS = 300
 
 
 def call_cost(repeats: int) -> list[Cost]:
     """Time calls of a small kernel, and of the Numba function in it, alternately."""
     kernel = load_kernel(KERNEL)
     a = b = np.ones((8, 8), np.float32)
-    c = kernel(a, b)
-    call = kernel.bind((a, b), {"out": c})
-    values = (*call.values, *call.dims.values())
-    bare = kernel.compile(
-        default_schedule(kernel.function, host(), kernel.numerics)
-    ).entry_for(("C",) * len(kernel.function.params))
-    bare(*values)
-    samples: dict[str, list[float]] = {"bare": [], "out": [], "new": []}
-    for _ in range(max(repeats, 15)):
-        samples["bare"].append(time_calls(lambda: bare(*values)))
-        samples["out"].append(time_calls(lambda: kernel(a, b, out=c)))
-        samples["new"].append(time_calls(lambda: kernel(a, b)))
-    base = median(samples["bare"])
+    out = kernel(a, b)
+    schedule = default_schedule(kernel.function, host(), kernel.numerics)
+    layouts = ("C",) * len(kernel.function.params)
+    names = {"kernel": kernel, "a": a, "b": b, "out": out, "size": 8}
+    names["entry"] = kernel.compile(schedule).entry_for(layouts)
+    statements = (
+        "entry(a, b, out, size, size, size)",
+        "kernel(a, b, out=out)",
+        "kernel(a, b)",
+    )
+    timers = [Timer(each, globals=names) for each in statements]
+    samples: list[list[float]] = [[] for _ in timers]
+    for _ in range(ROUNDS * repeats):
+        for timer, times in zip(timers, samples, strict=True):
+            times.append(timer.timeit(CALLS) / CALLS * 1e6)
+    bare, given, fresh = map(median, samples)
     return [
-        Cost("call of the bare Numba function", base * 1e6, "us", None),
-        Cost(
-            "call with out=, besides it", (median(samples["out"]) - base) * 1e6, "us", 2
-        ),
-        Cost("call, besides it", (median(samples["new"]) - base) * 1e6, "us", 2),
+        Cost("call of the bare Numba function", bare, "us", None),
+        Cost("call with out=, besides it", given - bare, "us", 2),
+        Cost("call that allocates its result, besides it", fresh - bare, "us", 2),
     ]
-
-
-def time_calls(call: Callable[[], object]) -> float:
-    """Return the seconds a call."""
-    start = perf_counter()
-    for _ in range(CALLS):
-        call()
-    return (perf_counter() - start) / CALLS
 
 
 def candidate_cost(repeats: int) -> list[Cost]:
@@ -161,13 +183,34 @@ COSTS: dict[str, Callable[[int], list[Cost]]] = {
     "candidate": candidate_cost,
 }
 
+# These run in a process of their own, with this environment; the others start many.
+OWN_PROCESS: Mapping[str, Mapping[str, str]] = {
+    "call": {"NUMBA_NUM_THREADS": "1"},  # starting threads would hide the overhead
+    "candidate": {},
+}
+
+
+def measure_here(name: str, repeats: int) -> list[Cost]:
+    """Return the costs of that name, measured by this process."""
+    return COSTS[name](repeats)
+
+
+def measure(name: str, repeats: int) -> list[Cost]:
+    """Return the costs of that name, measured where nothing else was loaded."""
+    if name not in OWN_PROCESS:
+        return measure_here(name, repeats)
+    module = ["-m", "benchmarks.overhead", "--inside", "--json"]
+    options = ["--only", name, "--repeats", str(repeats)]
+    finished = run_python([*module, *options], **OWN_PROCESS[name])
+    return [Cost(**row) for row in json.loads(finished.printed)]
+
 
 def table(costs: Sequence[Cost]) -> str:
     """Return *costs* as text for people."""
     lines = []
     for cost in costs:
         limit = f"(limit {cost.limit:g} {cost.unit})" if cost.limit else ""
-        lines.append(f"{cost.what:<58} {cost.value:>9.3f} {cost.unit:<3} {limit}")
+        lines.append(f"{cost.what:<66} {cost.value:>9.3f} {cost.unit:<3} {limit}")
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -181,9 +224,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=list(COSTS), default=list(COSTS))
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    note(machine())
-    costs = [cost for name in options.only for cost in COSTS[name](options.repeats)]
+    if not options.inside:
+        note(machine())
+    run = measure_here if options.inside else measure
+    costs = [cost for name in options.only for cost in run(name, options.repeats)]
     if options.json:
         print(json.dumps([asdict(cost) for cost in costs], indent=1))
     else:

@@ -128,16 +128,23 @@ class CallWriter:
 
     def _sizes(self) -> Iterator[str]:
         arrays = [param for param in self.given if param.tensor.shape]
-        for param in arrays:
-            axes = range(len(param.tensor.shape))
-            targets = ", ".join(self._target(param.tensor.name, axis) for axis in axes)
-            yield f"{targets}, = {param.tensor.name}.shape"
+        if arrays:
+            yield "try:"
+            yield from _indented(map(self._unpacking, arrays))
+            yield "except ValueError:  # another rank"
+            yield "    return _slow(args, kwargs)"
         for (name, axis), solution in self.solutions.items():
             if not solution.is_plain:
                 size = f"{_size(name, axis)} - ({python_form(solution.rest)})"
                 yield f"{solution.name}, _rest = divmod({size}, {solution.factor})"
                 yield from _refuse("_rest")
         yield from _refuse(*self._size_faults(arrays))
+
+    def _unpacking(self, param: Param) -> str:
+        name = param.tensor.name
+        axes = range(len(param.tensor.shape))
+        targets = ", ".join(self._target(name, axis) for axis in axes)
+        return f"{targets}, = {name}.shape"
 
     def _target(self, tensor: str, axis: int) -> str:
         solution = self.solutions.get((tensor, axis))
@@ -196,8 +203,10 @@ class CallWriter:
         name, shape = param.tensor.name, _shape(param.tensor)
         yield from _refuse(*_array_faults(param.tensor), f"{name}.shape != {shape}")
         yield f"{_flags(param)} = {name}.flags.num"
-        yield from _refuse(*_missing([param], ALIGNED), *_missing([param], WRITABLE))
-        yield from _refuse(*self._overlap_faults([param]))
+        usable = ALIGNED | WRITABLE
+        yield from _refuse(
+            f"{_flags(param)} & {usable} != {usable}", *self._overlap_faults([param])
+        )
 
     def _overlaps(self) -> Iterator[str]:
         written = [p for p in self.tensors if p.role is not Role.INPUT]
@@ -270,7 +279,6 @@ def _array_faults(tensor: Tensor) -> tuple[str, ...]:
     return (
         f"type({tensor.name}) is not _ndarray",
         f"{tensor.name}.dtype is not {dtype_name(tensor.dtype)}",
-        f"{tensor.name}.ndim != {len(tensor.shape)}",
     )
 
 

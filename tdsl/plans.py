@@ -1,9 +1,9 @@
 """Default schedules and proofs, kept on disk for the next process.
 
 Both take longer to find than to read, and a first call needs both. Each is one small
-file, named by a hash of all that the result follows from: the program, as written and
-as scheduled, or the machine, and the sources of tdsl that made it. So no file is ever out of date. One
-that is damaged, or cannot be written, counts as absent: the work is then done again.
+file, named by a hash of all that the result follows from: the program as written, the
+scheduled one or the machine, and the sources of tdsl. So no file is ever out of date.
+One that is damaged, or cannot be written, counts as absent: the work is done again.
 """
 
 from __future__ import annotations

@@ -440,8 +440,10 @@ def test_partial_sums_of_partial_sums() -> None:
     twice = (
         "    for q in range(8):\n        C += P[q]\n",
         "    Q = local f32[2]\n    for s in range(2):\n        Q[s] = 0.0\n"
-        "    for p in range(0, 8, 2):\n        for q in range(p, p + 2):  # vectorized\n"
-        "            Q[q - p] += P[q]\n    for t in range(2):\n        C += Q[t]\n",
+        "    for p in range(0, 8, 2):\n"
+        "        for q in range(p, p + 2):  # vectorized\n"
+        "            Q[q - p] += P[q]\n"
+        "    for t in range(2):\n        C += Q[t]\n",
     )
     assert prove(TOTAL, LANES, twice).verdict == "proved"
     certificate = prove(TOTAL, LANES, twice, ("range(0, 8, 2)", "range(0, 6, 2)"))

@@ -37,6 +37,16 @@ def matmul(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for 1<=M, 1<=N, 1<=K
             for k in range(K):
                 C[i, j] += (A[i, k] * B[k, j])  # S1[i, j, k]
 """,
+    "inner_sums": """
+def inner_sums(A: f32[N, N], C: output f32[N, N]) for N:
+    for i0 in range(N):
+        for j0 in range(N):
+            C[i0, j0] = 0.0  # S0[i0, j0]
+    for i in range(N):
+        for j in range(N):
+            for k in range(3, i):
+                C[i, j] += A[i, k]  # S1[i, j, k]
+""",
     "conv2d": """
 def conv2d(X: f32[H, W], F: f32[3, 3], Y: output f32[H - 2, W - 2]) for 2<=H, 2<=W:
     for y0 in range(H - 2):

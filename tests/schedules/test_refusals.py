@@ -18,6 +18,13 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         'split: no axis "q" in two; the axes are "i"',
     ),
     (
+        "compute_at_sometimes_empty",
+        "inner_sums",
+        lambda s: s.compute_at("S0", "k"),
+        'compute_at: whether loop "k" is empty depends on i, so where the statement '
+        "must stay behind has no guard; choose a loop further out",
+    ),
+    (
         "split_factor",
         "two",
         lambda s: s.split("i", 0),

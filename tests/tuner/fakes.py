@@ -78,12 +78,15 @@ class FakeWorkshop:
     measure_seconds: float = 0.2
     sizes: Sequence[str] = ("block",)
     parallel: int = 2
+    flavour: str = ""
+    built: list[Config] = field(default_factory=list)
     measured: list[str] = field(default_factory=list)
     compiled: set[str] = field(default_factory=set)
     random: random.Random = field(default_factory=lambda: random.Random(0))
 
     def build(self, config: Config) -> Candidate:
         self.clock.now += 0.01
+        self.built.append(config)
         if not config:
             config = {"rows": 8, "vectors": 4, "block": 256, "plain": True}
             return Candidate({}, "plain", (), schedule=[], program=config)
@@ -91,7 +94,9 @@ class FakeWorkshop:
             raise Refused("refused", "rows do not fit")
         sizes = tuple(int(config[n]) for n in self.sizes if n in config)
         rest = sorted((k, v) for k, v in config.items() if k not in self.sizes)
-        return Candidate(config, repr(rest), sizes, schedule=[["split", config]])
+        return Candidate(
+            config, f"{self.flavour}{rest}", sizes, schedule=[["split", config]]
+        )
 
     def compile(
         self, candidates: Sequence[Candidate], limit: float
@@ -127,7 +132,10 @@ def search(
     sketch: FakeSketch = ROOMY,
     budget: float = 60.0,
     seed: int = 0,
+    version: str = "",
 ) -> Search:
     ledger = Ledger.open(path, KEY)
-    journal = Journal(ledger, "", seed)
-    return Search(SearchSpace(sketch), workshop, journal, budget, workshop.clock)
+    journal = Journal(ledger, version, seed)
+    return Search(
+        SearchSpace(sketch, version), workshop, journal, budget, workshop.clock
+    )

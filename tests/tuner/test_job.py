@@ -107,9 +107,18 @@ def test_hangs_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_leaking_workers_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crew, "MEMORY_GROWTH", 50_000_000)
-    result = job(monkeypatch, "leak")
+    starts: list[object] = []
+    start = crew.Worker.start
+
+    def counted(worker: crew.Worker) -> None:
+        starts.append(worker)
+        start(worker)
+
+    monkeypatch.setattr(crew.Worker, "start", counted)
+    result = job(monkeypatch, "leak", budget=3.0)
     assert result.exit_code == 0
-    assert result.trials >= 1
+    assert result.trials >= 2
+    assert len(starts) > 5  # two to search, two for the finalists, and replacements
 
 
 def test_results_that_cannot_be_stored_are_still_reported(
@@ -147,9 +156,9 @@ def test_corrupt_lines_are_reported(
 
 
 def test_an_interruption_keeps_a_stored_schedule(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A job that is stopped at once does not know better than an earlier one."""
+    """A job stopped after the default does not know better than an earlier one."""
     where = situation(
         program_hash(scale.function),
         {"M": 30, "N": 40},
@@ -159,13 +168,19 @@ def test_an_interruption_keeps_a_stored_schedule(
     )
     store(Entry(where, '{"steps": []}', 1.0, 2.0, "proved"))
 
-    @contextmanager
-    def stopped() -> Iterator[StopRequest]:
-        yield StopRequest(True)
+    class Impatient(StopRequest):
+        def __call__(self) -> bool:
+            return path.exists() and b"measured" in path.read_bytes()
 
-    monkeypatch.setattr(jobs, "stop_on_signals", stopped)
+    @contextmanager
+    def impatient() -> Iterator[StopRequest]:
+        yield Impatient()
+
+    path = tmp_path / "ledger.jsonl"
+    monkeypatch.setattr(jobs, "stop_on_signals", impatient)
     result = job(monkeypatch, "fine")
     assert result.exit_code == 130
+    assert result.trials == 1
     assert lookup(where) is not None
 
 

@@ -111,6 +111,7 @@ def test_the_worker_dies_with_its_parent() -> None:
     program = (
         "import sys; from tdsl.tuner.process import Worker, pinned_environment\n"
         f"worker = Worker(pinned_environment(1), {COMMAND!r}); worker.start()\n"
+        "worker.send({'do': 'load', 'name': 'hang'})\n"  # too busy to read on
         "print(worker.pid, flush=True); sys.stdin.read()"
     )
     parent = subprocess.Popen(
@@ -118,6 +119,7 @@ def test_the_worker_dies_with_its_parent() -> None:
     )
     assert parent.stdout is not None and parent.stdin is not None
     pid = int(parent.stdout.readline())
+    time.sleep(1.0)
     os.kill(pid, 0)
     parent.kill()
     parent.wait()

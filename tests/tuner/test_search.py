@@ -189,6 +189,18 @@ def test_resumption_keeps_the_best(ledger: Path) -> None:
     assert len(workshop.measured) == 2  # the default and the best, for this session
 
 
+def test_a_new_space_trusts_programs_but_not_configs(ledger: Path) -> None:
+    """After a change of the sketches a config may mean another schedule."""
+    search(FakeWorkshop(), ledger, budget=1e6, version="1").run()
+    same = FakeWorkshop()
+    search(same, ledger, budget=1e6, version="2").run()
+    assert len(rows(ledger)) == 60  # built anew, and recognised
+    assert len(same.built) >= 60
+    other = FakeWorkshop(flavour="new")
+    search(other, ledger, budget=1e6, version="3").run()
+    assert len(rows(ledger)) == 120
+
+
 def test_drift_does_not_choose_the_winner(ledger: Path) -> None:
     """A machine that gets ever slower makes no later candidate lose, or win."""
     for drift in (0.05, -0.004):

@@ -114,6 +114,15 @@ def test_drift_never_flips_the_winner(drift: float, seed: int) -> None:
     assert verdict(Machine(drift, 0.02, seed), 1e-3, 1e-3) == "tie"
 
 
+def test_equal_programs_in_a_drift_are_timed_to_the_end() -> None:
+    """Who goes second always suffers more: the two take turns at that."""
+    machine = Machine(drift=10.0)
+    programs = machine.program(1e-3), machine.program(1e-3)
+    timing = time_pair(*programs, TimingLimits(pair_seconds=9.0), machine.watch)
+    assert timing.stopped == ""
+    assert len(timing.candidate) == 13
+
+
 def test_a_clear_difference_is_found() -> None:
     assert verdict(Machine(0.5, 0.02), 1e-3, 0.9e-3) == "faster"
     machine = Machine(0.5, 0.02)
