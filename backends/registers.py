@@ -43,7 +43,11 @@ class _Access:
 
 
 def unroll_register_loops(function: Function) -> Function:
-    """Unroll the short serial loops whose axis subscripts a register tensor."""
+    """Unroll the short serial loops whose axis subscripts a register tensor.
+
+    Only loops inside the tensor's scope: further out the axis is part of an origin that
+    cancels, and unrolling would copy the whole tile.
+    """
     registers = {
         node.tensor.name
         for node in walk(function)
@@ -58,7 +62,8 @@ def unroll_register_loops(function: Function) -> Function:
         extent = _constant_extent(statement)
         if extent is None or not 0 < extent <= _UNROLL * statement.step:
             return statement
-        for _, access in _accesses(statement.body, (statement,), registers):
+        own = {alloc.tensor.name for alloc, _ in _allocs(statement.body, ())}
+        for _, access in _accesses(statement.body, (statement,), registers - own):
             if any(statement.axis in form.names() for form in access.index):
                 return replace(statement, kind=LoopKind.UNROLLED)
         return statement

@@ -3,9 +3,10 @@
     python -m benchmarks.overhead --json
 
 * import: `import tdsl` after `import numpy`
-* first result: a whole process that imports tdsl, calls a kernel and ends, with an
-  empty disk cache (it compiles) and with a filled one; and the processor time of that,
-  which other programs on the machine disturb less
+* first result: from the start of a process that imports tdsl and calls a kernel to the
+  end of that call, with an empty disk cache (it compiles) and with a filled one; the
+  processor time of that, which other programs on the machine disturb less; and the same
+  process until Python has cleared up and ended
 * call: a call of a compiled kernel on one thread, less a call of the bare Numba
   function in it, which gets all arguments ready
 * candidate: what one candidate of the tuner costs besides Numba's compilation:
@@ -19,14 +20,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
-from time import perf_counter
+from time import perf_counter, time
 from timeit import Timer
 
 import numpy as np
@@ -50,10 +50,11 @@ print(perf_counter() - start)
 """
 
 FIRST_RESULT = """
-import runpy, numpy
+import os, runpy, time, numpy
 matmul = runpy.run_path("examples/01_matmul.py")["matmul"]
 ones = numpy.ones((64, 64), numpy.float32)
 assert (matmul(ones, ones) == 64).all()
+print(time.time(), sum(os.times()[:2]))
 """
 
 
@@ -69,16 +70,16 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A process that ended well: what it printed, and the seconds that it took."""
+    """A process that ended well: what it printed, and when it started and ended."""
 
     printed: str
-    wall: float
-    processor: float
+    start: float
+    end: float
 
 
 def run_python(arguments: Sequence[str], **environment: str) -> Finished:
     """Run Python with *arguments* in a new process, with *environment* besides ours."""
-    before, start = _children_seconds(), perf_counter()
+    start = time()
     finished = subprocess.run(
         [sys.executable, *arguments],
         cwd=REPOSITORY,
@@ -87,13 +88,7 @@ def run_python(arguments: Sequence[str], **environment: str) -> Finished:
         text=True,
         check=True,
     )
-    wall = perf_counter() - start
-    return Finished(finished.stdout, wall, _children_seconds() - before)
-
-
-def _children_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    return Finished(finished.stdout, start, time())
 
 
 def import_cost(repeats: int) -> list[Cost]:
@@ -103,19 +98,22 @@ def import_cost(repeats: int) -> list[Cost]:
 
 
 def first_result_cost(repeats: int) -> list[Cost]:
-    """Time processes from their start to their end after a first call."""
+    """Time processes from their start to a first result, and to their end."""
     with tempfile.TemporaryDirectory() as cache:
-        cold, *warm = (
+        runs = [
             run_python(["-c", FIRST_RESULT], TDSL_CACHE=cache)
             for _ in range(repeats + 1)
-        )
-    what = "process with a first call"
-    wall = median(each.wall for each in warm)
-    processor = median(each.processor for each in warm)
+        ]
+    printed = [[float(word) for word in run.printed.split()] for run in runs]
+    cold, *warm = (at - run.start for run, (at, _) in zip(runs, printed, strict=True))
+    processor = median(seconds for _, seconds in printed[1:])
+    ended = median(run.end - run.start for run in runs[1:])
+    what = "first result of a process"
     return [
-        Cost(f"{what}, compiling", cold.wall, "s", None),
-        Cost(f"{what}, from the disk cache", wall, "s", 1.5),
+        Cost(f"{what}, compiling", cold, "s", None),
+        Cost(f"{what}, from the disk cache", median(warm), "s", 1.5),
         Cost(f"{what}, from the disk cache, on the processor", processor, "s", None),
+        Cost("end of that process", ended, "s", None),
     ]
 
 
