@@ -30,6 +30,7 @@ from .schedule import Schedule
 _VECTORS = (1, 2, 3, 4, 6)
 _ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)
 _TILES = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+_BLOCK_ROWS = 96
 _REDUCTION_BLOCKS = (64, 128, 192, 256, 320, 384, 512, 640, 768, 1024)
 
 
@@ -95,7 +96,7 @@ class Contraction:
         params = [
             self._param("pack_columns", (True, False), columns, "structure"),
             self._param("pack_rows", (True, False), rows, "structure"),
-            self._param("columns_outside", (True, False), True, "structure"),
+            self._param("columns_outside", (True, False), False, "structure"),
         ]
         if not self.roles.outer:
             axes = ("rows", "columns")
@@ -115,7 +116,7 @@ class Contraction:
         if self.blocked:
             extent = roles.extent(roles.reduction[-1])
             blocks = _covering(_REDUCTION_BLOCKS, extent, 1)
-            params.append(self._param("reduction_block", blocks, 256, "size"))
+            params.append(self._param("reduction_block", blocks, 512, "size"))
         return params
 
     def _packs(self, load: Load) -> bool:
@@ -132,12 +133,12 @@ class Contraction:
         return "columns" if columns is None or columns > rows else "rows"
 
     def _row_tiles(self, extent: int | None, rows: int) -> int:
-        """Return how many row tiles make a block: about eight, even over the cores."""
+        """Return how many row tiles make a block, even over the cores where known."""
         if extent is None:
-            return 8
-        tiles = -(-extent // rows)
-        blocks = max(1, round(tiles / (8 * self.target.cores))) * self.target.cores
-        return -(-tiles // blocks)
+            return -(-_BLOCK_ROWS // rows)
+        cores = self.target.cores
+        blocks = max(1, round(extent / (_BLOCK_ROWS * cores))) * cores
+        return -(-extent // (blocks * rows))
 
     def _default_tile(self, rows_axis: str) -> tuple[int, int]:
         """Return the tile with the most updates for each operand loaded.
@@ -152,8 +153,7 @@ class Contraction:
             for extent, size in zip(extents, (rows, vectors * self.lanes), strict=True):
                 if extent:
                     work *= extent / (-(-extent // size) * size)
-            # Two vectors a row keep tiles narrow, so that packed panels fit in L1.
-            return work if vectors == 2 else 0.6 * work
+            return work
 
         return max(self._tiles(rows_axis), key=merit)
 
