@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
+from math import inf, prod
 from typing import Literal
 
 from ..analysis.access import is_contiguous, statement_loads, subscript_names
@@ -31,6 +32,7 @@ _VECTORS = (1, 2, 3, 4, 6)
 _ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)
 _TILES = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 _BLOCK_ROWS = 96
+_RARE = 256  # uses of an element below which a packed copy does not pay
 _REDUCTION_BLOCKS = (64, 128, 192, 256, 320, 384, 512, 640, 768, 1024)
 
 
@@ -91,8 +93,8 @@ class Contraction:
         return full or fitting
 
     def _order_params(self) -> list[Param]:
-        columns = all(self._packs(load) for load in self.roles.column_operands)
-        rows = not any(has_window(load) for load in self.roles.row_operands)
+        columns = all(self._packs_columns(load) for load in self.roles.column_operands)
+        rows = any(self._packs_rows(load) for load in self.roles.row_operands)
         params = [
             self._param("pack_columns", (True, False), columns, "structure"),
             self._param("pack_rows", (True, False), rows, "structure"),
@@ -119,9 +121,29 @@ class Contraction:
             params.append(self._param("reduction_block", blocks, 512, "size"))
         return params
 
-    def _packs(self, load: Load) -> bool:
-        """Whether packing *load* pays: not for windows that are contiguous anyway."""
-        return not (has_window(load) and is_contiguous(load, self.roles.columns))
+    def _packs_columns(self, load: Load) -> bool:
+        """Whether packing the column operand *load* pays.
+
+        It does unless the lanes are contiguous anyway and the copy is used too rarely,
+        or holds each element several times (a window).
+        """
+        if not is_contiguous(load, self.roles.columns):
+            return True
+        return not has_window(load) and self._reuse(load) > _RARE
+
+    def _packs_rows(self, load: Load) -> bool:
+        """Whether packing the row operand *load* pays.
+
+        Few rows that are contiguous along the reduction are good streams already.
+        """
+        streams = is_contiguous(load, self.roles.reduction[-1])
+        return not streams and not has_window(load) and self._reuse(load) > _RARE
+
+    def _reuse(self, load: Load) -> float:
+        """Return how often each element of *load* is used, as far as extents tell."""
+        used = subscript_names(load)
+        idle = [axis for axis in self.roles.nest.spatial if axis not in used]
+        return prod(self.roles.extent(axis) or inf for axis in idle)
 
     def _threads(self) -> str:
         """Return the axis to share among threads: rows, unless they are known few."""

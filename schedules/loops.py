@@ -303,9 +303,7 @@ def _check_perfect(loop: For, factor: int, exact: list[bool]) -> None:
         return
     width = factor * loop.step
     sizes = sorted(loop.stops[exact.index(False)].names())
-    declare = (
-        f', or declare tdsl.dim("{sizes[0]}", multiple_of={width})' if sizes else ""
-    )
+    declare = f', or declare tdsl.dim("{sizes[0]}", multiple={width})' if sizes else ""
     raise ScheduleError(
         f"split: {factor} does not provably divide the extent of {describe(loop)}; "
         f'use tail="guard" or tail="cut"{declare}'

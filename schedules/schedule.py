@@ -77,7 +77,7 @@ class Schedule:
         self, axes: Sequence[str], factors: Sequence[int], *, tail: str = "guard"
     ) -> Schedule:
         """Split each of *axes* and run all tile loops outside all inner loops."""
-        return self._then("tile", axes=tuple(axes), factors=tuple(factors), tail=tail)
+        return self._then("tile", axes=axes, factors=factors, tail=tail)
 
     def reorder(self, *axes: str) -> Schedule:
         """Nest the loops of *axes* in the given order, outermost first."""
@@ -117,7 +117,7 @@ class Schedule:
             "cache_read",
             tensor=tensor,
             axis=axis,
-            layout=None if layout is None else tuple(layout),
+            layout=layout,
             name=name,
             memory=memory,
         )
@@ -137,7 +137,7 @@ class Schedule:
             tensor=tensor,
             axis=axis,
             memory=memory,
-            layout=None if layout is None else tuple(layout),
+            layout=layout,
             name=name,
         )
 
@@ -170,7 +170,7 @@ def _applied(each: Step, function: Function, number: int, total: int) -> Functio
 def _read_steps(text: str) -> Iterable[Step]:
     try:
         data = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ScheduleError(f"this is not the JSON of a schedule: {error}") from error
     if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
         raise ScheduleError(

@@ -50,7 +50,9 @@ def compute_at(function: Function, producer: str, axis: str) -> Function:
     *producer* is the label of a statement or the name of a local tensor.
 
     An initialisation moves into the loops of its reduction, over the part that they
-    update, in their first iteration. Before, and after `compute_at("S0", "i_t")`:
+    update, in their first iteration.
+
+    Before, and after `compute_at("S0", "i_t")`:
 
         for i in range(M):                  for k_o in range(0, K, 256):
             C[i] = 0.0  # S0[i]                 for i_t in range(0, M, 12):
@@ -65,8 +67,9 @@ def compute_at(function: Function, producer: str, axis: str) -> Function:
     for that case.
 
     A local tensor is computed anew in each iteration of *axis*, as much of it as the
-    body reads, into a smaller tensor of its own. Before, and after
-    `compute_at("T", "i_o")`:
+    body reads, into a smaller tensor of its own.
+
+    Before, and after `compute_at("T", "i_o")`:
 
         T = local f32[M]                    for i_o in range(0, M, 32):
         for i in range(M):                      T = local f32[34]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
-from types import MappingProxyType
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, get_args, get_origin
 
 from ..errors import ScheduleError
 from ..ir.nodes import Function
@@ -42,7 +43,9 @@ PRIMITIVES: Mapping[str, Callable[..., Function]] = MappingProxyType(
 
 _SIGNATURES: Mapping[str, Signature] = MappingProxyType(
     {
-        name: Signature(list(signature(primitive).parameters.values())[1:])
+        name: Signature(
+            list(signature(primitive, eval_str=True).parameters.values())[1:]
+        )
         for name, primitive in PRIMITIVES.items()
     }
 )
@@ -109,6 +112,12 @@ def step(primitive: str, arguments: Mapping[str, object]) -> Step:
         variadic = parameter.kind is Parameter.VAR_POSITIONAL
         if variadic and not isinstance(value, tuple):
             raise ScheduleError(f"{primitive}: {name}={value!r} is no list of names")
+        wanted = parameter.annotation
+        if not _fits(value, Sequence[wanted] if variadic else wanted):
+            raise ScheduleError(
+                f"{primitive}: {name}={_text(value)}; {name} is "
+                f"{_described(Sequence[wanted] if variadic else wanted)}"
+            )
         if parameter.default is Parameter.empty or value != parameter.default:
             kept.append((name, value))
     return Step(primitive, tuple(kept))
@@ -117,12 +126,39 @@ def step(primitive: str, arguments: Mapping[str, object]) -> Step:
 def _value(primitive: str, name: str, value: object) -> Value:
     if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
         return value
-    if isinstance(value, list | tuple):
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return tuple(_value(primitive, name, item) for item in value)
     raise ScheduleError(
         f"{primitive}: {name}={value!r}; "
         "arguments are strings, integers and tuples of those"
     )
+
+
+def _fits(value: Value, wanted: Any) -> bool:
+    """Whether *value* has the annotated type; lengths are for the primitive to check.
+
+    A sequence of any kind is a tuple here.
+    """
+    if isinstance(wanted, UnionType):
+        return any(_fits(value, each) for each in get_args(wanted))
+    if get_origin(wanted) is None:
+        return isinstance(value, wanted)
+    item = get_args(wanted)[0]
+    return isinstance(value, tuple) and all(_fits(each, item) for each in value)
+
+
+_WORDS: Mapping[Any, str] = MappingProxyType(
+    {str: "a string", int: "an integer", NoneType: "None"}
+)
+
+
+def _described(wanted: Any) -> str:
+    """Return what `_fits` accepts, in words: `a tuple of strings or None`."""
+    if isinstance(wanted, UnionType):
+        return " or ".join(_described(each) for each in get_args(wanted))
+    if get_origin(wanted) is None:
+        return _WORDS[wanted]
+    return f"a tuple of {_WORDS[get_args(wanted)[0]].split()[1]}s"
 
 
 def _text(value: Value) -> str:
