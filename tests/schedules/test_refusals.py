@@ -60,7 +60,7 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         lambda s: s.split("i", 8, tail="perfect"),
         "split: 8 does not provably divide the extent of for i in range(M); "
         'use tail="guard" or tail="cut", or declare tdsl.dim("M", '
-        "multiple_of=8)",
+        "multiple=8)",
     ),
     (
         "split_perfect_constant",

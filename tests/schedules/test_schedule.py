@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from typing import Any
 
 import pytest
 
@@ -45,7 +47,7 @@ def test_every_primitive_has_a_method_of_the_same_signature() -> None:
 
 def test_every_primitive_draws_before_and_after() -> None:
     for name, primitive in PRIMITIVES.items():
-        assert "Before, and after `" in (primitive.__doc__ or ""), name
+        assert "\n    Before, and after `" in (primitive.__doc__ or ""), name
 
 
 def test_prints_as_the_python_that_makes_it() -> None:
@@ -134,3 +136,59 @@ def test_the_packed_matmul_reads_back() -> None:
     schedule = packed(Schedule(kernel("matmul")))
     again = Schedule.from_json(kernel("matmul"), schedule.to_json())
     assert print_function(again.function) == print_function(schedule.function)
+
+
+@pytest.mark.parametrize(
+    ("primitive", "arguments", "fault"),
+    [
+        ("split", {"axis": "i", "factor": "4"}, 'factor="4"; factor is an integer'),
+        ("split", {"axis": None, "factor": 4}, "axis=None; axis is a string"),
+        (
+            "split",
+            {"axis": "i", "factor": 4, "names": 3},
+            "names=3; names is a tuple of strings or None",
+        ),
+        (
+            "split",
+            {"axis": "i", "factor": 4, "names": ["a", ["b"]]},
+            'names=("a", ("b",)); names is a tuple of strings or None',
+        ),
+        (
+            "tile",
+            {"axes": None, "factors": [4]},
+            "axes=None; axes is a tuple of strings",
+        ),
+        (
+            "tile",
+            {"axes": ["i"], "factors": 3},
+            "factors=3; factors is a tuple of integers",
+        ),
+        ("fission", {"axis": "i", "after": None}, "after is a string or an integer"),
+        ("fission", {"axis": "i", "after": []}, "after is a string or an integer"),
+        ("reorder", {"axes": ["i", 3]}, "axes is a tuple of strings"),
+        (
+            "cache_read",
+            {"tensor": "A", "axis": "i", "layout": 3},
+            "layout=3; layout is a tuple of strings or None",
+        ),
+        (
+            "cache_write",
+            {"tensor": "C", "axis": "i", "name": 3},
+            "name=3; name is a string or None",
+        ),
+    ],
+)
+def test_arguments_of_another_type(
+    primitive: str, arguments: dict[str, Any], fault: str
+) -> None:
+    function = kernel("matmul")
+    text = json.dumps({"steps": [{"primitive": primitive, "arguments": arguments}]})
+    with pytest.raises(ScheduleError) as caught:
+        Schedule.from_json(function, text)
+    assert fault in str(caught.value)
+    method = getattr(Schedule(function), primitive)
+    variadic = arguments["axes"] if primitive == "reorder" else ()
+    named = {} if primitive == "reorder" else arguments
+    with pytest.raises(ScheduleError) as caught:
+        method(*variadic, **named)
+    assert fault in str(caught.value)
