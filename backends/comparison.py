@@ -35,11 +35,6 @@ class Comparison:
         """Whether every element is within its bound."""
         return self.max_error_over_bound <= 1
 
-    def require(self, subject: str) -> None:
-        """Raise `CheckError` about *subject* unless every element is in its bound."""
-        if not self.passed:
-            raise CheckError(f"{subject}: {self}")
-
     def __str__(self) -> str:
         """Return error, bound and worst index as a sentence."""
         if not self.elements:

@@ -8,32 +8,25 @@ when it is first asked for; machine code is made at its first call or by `compil
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import config, types
+from numba.np import numpy_support
 
 from ..errors import BackendError
-from ..ir.dtypes import DType
-from ..ir.nodes import Function
+from ..ir.nodes import Function, Param, Role
 from ..target import Target
 from .modules import load_module
 from .source import LAYOUTS, Source, emit_source
 
-_SCALARS: dict[str, Any] = {
-    "f32": types.float64,
-    "f64": types.float64,
-    "i32": types.int64,
-    "i64": types.int64,
-    "bool": types.boolean,
-}
-_ELEMENTS: dict[str, Any] = {
-    "f32": types.float32,
-    "f64": types.float64,
-    "i32": types.int32,
-    "i64": types.int64,
+_COMPILING = threading.RLock()
+_NUMBERS: dict[str, Any] = {  # Python's, by kind: what a scalar parameter is given
+    "float": types.float64,
+    "int": types.int64,
     "bool": types.boolean,
 }
 
@@ -115,22 +108,31 @@ class CompiledFunction:
                 f"for each of the {len(self.function.params)} parameters"
             )
         return tuple(
-            layout if len(param.tensor.shape) > 1 or layout in "UA" else "C"
+            _layout_class(layout, len(param.tensor.shape))
             for layout, param in zip(layouts, self.function.params, strict=True)
         )
 
     def compile(self, layouts: Sequence[str] | None = None) -> None:
-        """Make machine code now, for writable arrays."""
-        entry = self.entry_for(layouts or self._default)
-        try:
-            entry.compile(self._signature(layouts or self._default))
-        except Exception as problem:
-            raise _failure(self.function, self.target, problem) from problem
+        """Make machine code now, for inputs that may be written to and others.
+
+        The dispatcher then compiles no more: it converts what it is given.
+        """
+        key = self._key(layouts or self._default)
+        entry, signature = self.entry_for(key), self._signature(key)
+        with _COMPILING:
+            if signature in entry.overloads:
+                return
+            entry.disable_compile(False)
+            try:
+                entry.compile(signature)
+            except Exception as problem:
+                raise _failure(self.function, self.target, problem) from problem
+            entry.disable_compile()
 
     def _signature(self, layouts: Sequence[str]) -> tuple[Any, ...]:
         arguments: list[Any] = []
         for param, layout in zip(self.function.params, layouts, strict=True):
-            arguments.append(_argument_type(param.tensor.dtype, param, layout))
+            arguments.append(_argument_type(param, layout))
         count = len(self.function.dims) + len(self.source_for(layouts).sizes)
         return (*arguments, *[types.int64] * count)
 
@@ -142,7 +144,7 @@ class CompiledFunction:
         options.pop("cache", None)
         options.pop("nopython", None)
         fresh = numba.njit(**options)(entry.py_func)
-        signature = self._signature(chosen)
+        signature = self._signature(self._key(chosen))
         try:
             fresh.compile(signature)
         except Exception as problem:
@@ -150,14 +152,19 @@ class CompiledFunction:
         return str("\n".join(fresh.inspect_asm().values()))
 
 
-def _argument_type(dtype: DType, param: Any, layout: str) -> Any:
-    rank = len(param.tensor.shape)
+def _layout_class(layout: str, rank: int) -> str:
+    """Return *layout*, or row-major where that is the same thing."""
+    return layout if rank > 1 or (rank == 1 and layout == "A") else "C"
+
+
+def _argument_type(param: Param, layout: str) -> Any:
+    """Return the type of an argument: of an input, one that any array converts to."""
+    dtype, rank = param.tensor.dtype, len(param.tensor.shape)
     if not rank:
-        return _SCALARS[dtype.name]
+        return _NUMBERS[dtype.kind]
     order: Any = layout if layout in ("C", "F") else "A"
-    if rank == 1 and order == "F":
-        order = "C"
-    return types.Array(_ELEMENTS[dtype.name], rank, order)
+    element = numpy_support.from_dtype(dtype.numpy)
+    return types.Array(element, rank, order, readonly=param.role is Role.INPUT)
 
 
 def compile_function(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..ir.affine import Affine, constant, name
+from ..ir.affine import Affine, FloorDiv, constant, name
 from ..ir.dtypes import DType
 from ..ir.nodes import Alloc, Memory
 from .expressions import Expressions, Value
@@ -82,6 +82,8 @@ class Declarations:
         self._allocated.add(tensor.name)
         region = writer.stack[depth]
         self._expressions.use("address", "keep")
+        if any(self._may_be_negative(extent) for extent in extents):
+            size = f"max({size}, 0)"  # then no element exists
         region.items.append(
             f"{memory} = np.empty({size} * {tensor.dtype.bytes} + 64, np.uint8)"
         )
@@ -89,6 +91,16 @@ class Declarations:
         region.tail.append(f"keep({memory})")
         self.storage[tensor.name] = Storage(
             tensor.name, base, tensor.dtype.name, tuple(strides)
+        )
+
+    def _may_be_negative(self, extent: Affine) -> bool:
+        """Return whether *extent* is anything but a sum of dims (which are >= 0)."""
+        if extent.constant < 0 or self._addresses.depth(extent):
+            return True
+        return any(
+            coefficient < 0
+            or (isinstance(atom, FloorDiv) and self._may_be_negative(atom.numerator))
+            for atom, coefficient in extent.terms
         )
 
     def contiguous_strides(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..errors import BackendError
 from ..ir.affine import Affine, name
-from ..ir.dtypes import DType
+from ..ir.dtypes import boolean, i64
 from ..ir.nodes import Binary, Expr, Load, Reduce, ReduceOp, Store
 from ..ir.walk import loads
 from .declarations import Declarations
@@ -23,8 +23,6 @@ UPDATES = {
     ReduceOp.MAX: "maximum",
 }
 _COLUMN_STORES = {1: "store_strided", 2: "store_pairs", 4: "store_quads"}
-_BOOL = DType("bool", "bool", 1)
-_I64 = DType("i64", "int", 64)
 
 
 class Elements:
@@ -96,7 +94,7 @@ class Elements:
         old = self._old(leaf, point, masks)
         value = leaf.value
         if isinstance(value, Binary) and self._fuses(leaf.op, value):
-            a, b = write(value.left), write(value.right)
+            a, b = self._expressions.factors(value, write)
             return self._expressions.multiply_add(a, b, old)
         return self._expressions.combine(UPDATES[leaf.op], old, write(value))
 
@@ -125,7 +123,7 @@ class Elements:
         """Return the mask of the lanes for which all the forms are >= 0."""
         texts = [self._lane_mask(form, point) for form in dict.fromkeys(lanes)]
         if not texts:
-            token = self._expressions.token(_BOOL, point.lanes)
+            token = self._expressions.token(boolean, point.lanes)
             texts = [self._expressions.call("first_lanes", str(point.lanes), token)]
         result = texts[0]
         for text in texts[1:]:
@@ -144,7 +142,7 @@ class Elements:
     def _lane_mask(self, form: Affine, point: Point) -> str:
         """Return the mask of the lanes in which *form* is >= 0."""
         expressions, lanes = self._expressions, point.lanes
-        token = expressions.token(_BOOL, lanes)
+        token = expressions.token(boolean, lanes)
         slope = form.coefficient(LANE)
         rest = form - name(LANE) * slope
         if slope == -1 and LANE not in rest.names():
@@ -152,7 +150,7 @@ class Elements:
             text = expressions.call("first_lanes", count, token)
         else:
             integers = expressions.lane_integers(form, lanes)
-            zero = expressions.call("splat", "0", expressions.token(_I64, lanes))
+            zero = expressions.call("splat", "0", expressions.token(i64, lanes))
             text = expressions.call("ge", integers, zero)
         return self._named_mask(text, 0)
 
@@ -230,7 +228,7 @@ class Elements:
         self, storage: Storage, index: tuple[Affine, ...], lanes: int
     ) -> str:
         expressions = self._expressions
-        token = expressions.token(_I64, lanes)
+        token = expressions.token(i64, lanes)
         total = ""
         for stride, form in zip(storage.strides, index, strict=True):
             text = expressions.lane_integers(form, lanes)
@@ -361,7 +359,9 @@ class Elements:
         elif variable not in registers.started and conditional:
             self._declared.initialise(registers, variable)
         registers.started.add(variable)
-        self._writer.line(f"{variable} = {text}{self._writer.comment(leaf)}")
+        comment = self._writer.comment(leaf)
+        if not self._writer.rename_last(text, variable, comment):
+            self._writer.line(f"{variable} = {text}{comment}")
 
     def _refuse_scalar_write(self, leaf: Store | Reduce) -> None:
         raise BackendError(

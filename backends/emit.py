@@ -65,7 +65,7 @@ class Emitter:
         self._plan = Plan(function)
         self._addresses = Addresses(writer, identifiers)
         self._expressions = Expressions(
-            self._addresses, self.used, self.types, contract
+            writer, self._addresses, self.used, self.types, contract
         )
         self.declared = Declarations(
             writer,

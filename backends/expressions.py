@@ -13,7 +13,7 @@ from typing import assert_never
 
 from ..errors import BackendError
 from ..ir.affine import Affine, FloorDiv
-from ..ir.dtypes import DType
+from ..ir.dtypes import DType, i64
 from ..ir.nodes import (
     Binary,
     Call,
@@ -27,6 +27,7 @@ from ..ir.nodes import (
 )
 from .storage import LANE, Addresses
 from .vocabulary import FUNCTIONS
+from .writer import Writer
 
 _OPERATIONS = {
     "min": "minimum",
@@ -60,11 +61,13 @@ class Expressions:
 
     def __init__(
         self,
+        writer: Writer,
         addresses: Addresses,
         used: set[str],
         types: set[tuple[DType, int]],
         contract: bool,
     ) -> None:
+        self._writer = writer
         self._addresses = addresses
         self._used = used
         self._types = types
@@ -131,6 +134,40 @@ class Expressions:
 
         return visit(expr)
 
+    def factors(
+        self, node: Binary, visit: Callable[[Expr], Value]
+    ) -> tuple[Value, Value]:
+        """Return the two operands of a product, which may be a square."""
+        if node.op == "mul":
+            return visit(node.left), visit(node.right)
+        base = self._named(visit(node.left))
+        return base, base
+
+    def _named(self, value: Value) -> Value:
+        """Return *value* as a variable, so that using it twice computes it once."""
+        if value.text.isidentifier():
+            return value
+        variable = self._writer.fresh("base")
+        self._writer.line(f"{variable} = {value.text}")
+        return Value(variable, value.dtype, value.lanes)
+
+    def _power(
+        self, node: Binary, exponent: float, visit: Callable[[Expr], Value]
+    ) -> Value:
+        """Return a power with a constant exponent that has a shorter form."""
+        if exponent == 0.5:
+            return self._apply("power_half", node.dtype, visit(node.left))
+        if exponent == -1:
+            one = self._constant(Const(1.0, node.dtype))
+            return self._apply("div", node.dtype, one, visit(node.left))
+        base = self._named(visit(node.left))
+        square = self._apply("mul", node.dtype, base, base)
+        if exponent == 2:
+            return square
+        square = self._named(square)
+        other = square if exponent == 4 else base
+        return self._apply("mul", node.dtype, square, other)
+
     def combine(self, operation: str, left: Value, right: Value) -> Value:
         """Return a binary operation of two values of one dtype."""
         return self._apply(operation, left.dtype, left, right)
@@ -147,12 +184,16 @@ class Expressions:
     def _binary(self, node: Binary, visit: Callable[[Expr], Value]) -> Value:
         if self.fusible(node):
             product, other, sign = _product(node)
-            a, b, c = visit(product.left), visit(product.right), visit(other)
+            a, b = self.factors(product, visit)
+            c = visit(other)
             if sign == "a - c":
                 c = self._apply("neg", c.dtype, c)
             if sign == "c - a":
                 a = self._apply("neg", a.dtype, a)
             return self.multiply_add(a, b, c)
+        exponent = short_exponent(node, self._contract)
+        if exponent is not None:
+            return self._power(node, exponent, visit)
         operation = _OPERATIONS.get(node.op)
         if operation is None or (node.op == "div" and node.dtype.kind != "float"):
             raise BackendError(f"the CPU backend has no {node.op!r} on {node.dtype}")
@@ -205,7 +246,7 @@ class Expressions:
 
     def lane_integers(self, form: Affine, lanes: int) -> str:
         """Return a vector of the 64-bit values of *form* in all lanes."""
-        integers = self.token(_I64, lanes)
+        integers = self.token(i64, lanes)
         if LANE not in form.names():
             return self.call("splat", self._addresses.integer(form), integers)
         rest = Affine(
@@ -222,13 +263,13 @@ class Expressions:
                 numerator = self.lane_integers(atom.numerator, lanes)
                 divisor = self.call("splat", f"i64({atom.divisor})", integers)
                 term = self.call("floordiv", numerator, divisor)
-                self.token(_I64, 0)
+                self.token(i64, 0)
             elif atom == LANE:
                 term = self.call("iota", integers)
             else:
                 continue
             if coefficient != 1:
-                self.token(_I64, 0)
+                self.token(i64, 0)
                 factor = self.call("splat", f"i64({coefficient})", integers)
                 term = self.call("mul", term, factor)
             total = self.call("add", total, term)
@@ -240,17 +281,34 @@ def _holds_lane(atom: str | FloorDiv) -> bool:
 
 
 def is_product(node: Expr) -> bool:
-    """Return whether *node* is a product of two numbers."""
-    return isinstance(node, Binary) and node.op == "mul"
+    """Return whether *node* is a product of two numbers, or a square."""
+    if not isinstance(node, Binary):
+        return False
+    return node.op == "mul" or short_exponent(node, True) == 2
+
+
+def short_exponent(node: Binary, rounds: bool) -> float | None:
+    """Return a constant exponent for which a power is a product, root or quotient.
+
+    Unless *rounds* allows other roundings only those that give the same bits: products
+    of integers, and the square of an f32, which is exact in double.
+    """
+    if node.op != "pow" or not isinstance(node.right, Const):
+        return None
+    exponent = float(node.right.value)
+    if node.dtype.kind == "int":
+        return exponent if exponent in (2, 3, 4) else None
+    if node.dtype.kind != "float":
+        return None
+    if exponent == 2 and (rounds or node.dtype.bits == 32):
+        return exponent
+    return exponent if rounds and exponent in (3, 4, 0.5, -1) else None
 
 
 def _product(node: Binary) -> tuple[Binary, Expr, str]:
     """Return the product in a sum or difference, the other operand, and the signs."""
     left, right = node.left, node.right
-    if isinstance(left, Binary) and left.op == "mul":
+    if isinstance(left, Binary) and is_product(left):
         return left, right, "a + c" if node.op == "add" else "a - c"
     assert isinstance(right, Binary)
     return right, left, "a + c" if node.op == "add" else "c - a"
-
-
-_I64 = DType("i64", "int", 64)

@@ -12,13 +12,13 @@ from typing import Any
 
 from llvmlite import ir
 
-BITS = {"f32": 32, "f64": 64, "i32": 32, "i64": 64, "bool": 1}
+from ..ir.dtypes import DTYPES
+
+BITS = {dtype.name: dtype.bits for dtype in DTYPES.values()}
+_FLOATS: dict[int, ir.Type] = {32: ir.FloatType(), 64: ir.DoubleType()}
 _ELEMENTS: dict[str, ir.Type] = {
-    "f32": ir.FloatType(),
-    "f64": ir.DoubleType(),
-    "i32": ir.IntType(32),
-    "i64": ir.IntType(64),
-    "bool": ir.IntType(1),
+    dtype.name: _FLOATS[dtype.bits] if dtype.kind == "float" else ir.IntType(dtype.bits)
+    for dtype in DTYPES.values()
 }
 _FLOAT_TESTS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
@@ -31,7 +31,7 @@ def llvm_type(dtype: str, count: int) -> ir.Type:
 
 def is_float(dtype: str) -> bool:
     """Return whether *dtype* is a floating-point type."""
-    return dtype[0] == "f"
+    return DTYPES[dtype].kind == "float"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..errors import BackendError
 from ..ir.affine import Affine, name
 from ..ir.nodes import Block, For, Function, If, Load, LoopKind, Memory, Stmt, Store
+from ..ir.verify import verify
 from ..ir.walk import allocations, loops, rewrite
-from .plan import tile_loop
+from .plan import TILE_KINDS, tile_loop
 from .registers import unroll_register_loops
 
 _VECTOR_BYTES = 64
@@ -15,10 +17,25 @@ _VECTOR_BYTES = 64
 
 def lower(function: Function) -> Function:
     """Return *function* in the form that the emitter takes."""
+    _check(function)
     function = replace(function, body=without_sharing(function.body))
     function = unroll_register_loops(function)
     function = vectorize_transpositions(function)
     return split_odd_vectors(function)
+
+
+def _check(function: Function) -> None:
+    """Refuse a function that is not well-formed, before it becomes wrong code."""
+    for loop in loops(function).values():
+        if loop.kind in TILE_KINDS:
+            tile_loop(loop)
+    try:
+        verify(function)
+    except AssertionError as problem:
+        raise BackendError(
+            f"{function.name!r} is not well-formed: {problem}; a schedule made of "
+            "primitives is, so write what this step did as primitives"
+        ) from problem
 
 
 def without_sharing(block: Block) -> Block:

@@ -2,19 +2,24 @@
 
 The text is written once to `<cache>/<name>_<hash>.py` and imported under that name, so
 that tracebacks show the generated lines and Numba keeps machine code beside the file: a
-second process compiles nothing. The hash covers the text, the version of tdsl and the
-support code that generated functions call. A folder that cannot be written is replaced
+second process compiles nothing. The hash covers the code (not the comments, so that
+moved or renamed files find theirs), the version of tdsl and the support code that
+generated functions call. A folder that cannot be written is replaced
 by a temporary one; unreadable machine code is compiled again.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import importlib.util
 import os
+import re
+import shutil
 import sys
 import tempfile
+import threading
 import warnings
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -28,7 +33,15 @@ from numba.core.runtime.nrt import rtsys
 
 from ..paths import cache_folder
 
-_SUPPORT = ("lanes.py", "simd.py", "simd_memory.py", "vector_math.py")
+_SUPPORT = (
+    "lanes.py",
+    "simd.py",
+    "simd_memory.py",
+    "vector_formats.py",
+    "vector_math.py",
+)
+_PLACE = re.compile(r"  # .*:\d+$", re.MULTILINE)
+_LOADING = threading.RLock()
 
 
 def _version() -> str:
@@ -49,20 +62,29 @@ def support_hash() -> str:
 
 
 def load_module(name: str, text: str) -> ModuleType:
-    """Return the module with this *text*, writing and importing it where it is new."""
+    """Return the module with this *text*, writing and importing it where it is new.
+
+    Of texts that differ only in the places that their comments name the first stays.
+    """
     stamp = f"# tdsl {_version()}, support code {support_hash()}\n"
     whole = stamp + text
-    digest = hashlib.sha256(whole.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(_code(whole).encode()).hexdigest()[:16]
     module_name = f"{name}_{digest}"
-    loaded = sys.modules.get(f"tdsl_generated_{module_name}")
-    if loaded is not None:
-        return loaded
-    path = _write(f"{module_name}.py", whole)
-    module = _import(f"tdsl_generated_{module_name}", path)
-    for member in vars(module).values():
-        if isinstance(member, Dispatcher):
-            guard_cache(member)
-    return module
+    with _LOADING:
+        loaded = sys.modules.get(f"tdsl_generated_{module_name}")
+        if loaded is not None:
+            return loaded
+        path = _write(f"{module_name}.py", whole)
+        module = _import(f"tdsl_generated_{module_name}", path)
+        for member in vars(module).values():
+            if isinstance(member, Dispatcher):
+                guard_cache(member)
+        return module
+
+
+def _code(text: str) -> str:
+    """Return *text* without the comments that name lines of the user's files."""
+    return _PLACE.sub("", text)
 
 
 def _write(filename: str, text: str) -> Path:
@@ -78,7 +100,8 @@ def _write(filename: str, text: str) -> Path:
 def _write_in(folder: Path, filename: str, text: str) -> Path:
     path = folder / filename
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        if path.read_text(encoding="utf-8") == text and os.access(folder, os.W_OK):
+        written = path.read_text(encoding="utf-8")
+        if _code(written) == _code(text) and os.access(folder, os.W_OK):
             return path
     folder.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
@@ -95,7 +118,10 @@ def _write_in(folder: Path, filename: str, text: str) -> Path:
 
 @cache
 def _temporary_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="tdsl_"))
+    """Return a folder that lasts as long as this process."""
+    folder = Path(tempfile.mkdtemp(prefix="tdsl_"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 @cache

@@ -64,24 +64,20 @@ class LeafPlan:
 
 
 def tile_loop(loop: For) -> TileLoop:
-    """Return the shape of *loop*, which must have a constant largest extent."""
-    best: tuple[int, Affine, Affine] | None = None
-    for start in loop.starts:
-        for stop in loop.stops:
-            extent = stop - start
-            if extent.is_constant and (best is None or extent.constant < best[0]):
-                best = (max(0, extent.constant), start, stop)
-    if best is None:
+    """Return the shape of *loop*, which has one start and a constant largest extent."""
+    start, *others = loop.starts
+    ends = [stop for stop in loop.stops if (stop - start).is_constant]
+    if others or not ends:
+        lacks = "more than one start" if others else "no constant extent"
         raise BackendError(
-            f"the {loop.kind.value} loop {loop.axis!r} has no constant extent: its "
+            f"the {loop.kind.value} loop {loop.axis!r} has {lacks}: its "
             f"range is ({', '.join(map(str, loop.starts))}) to "
             f"({', '.join(map(str, loop.stops))}); split it by a constant first"
         )
-    extent_, start_, stop_ = best
-    axis = name(loop.axis)
-    guards = [stop - 1 - axis for stop in loop.stops if stop != stop_]
-    guards += [axis - start for start in loop.starts if start != start_]
-    return TileLoop(loop.axis, start_, extent_, tuple(guards))
+    end = min(ends, key=lambda stop: (stop - start).constant)
+    extent = max(0, (end - start).constant)
+    guards = tuple(stop - 1 - name(loop.axis) for stop in loop.stops if stop != end)
+    return TileLoop(loop.axis, start, extent, guards)
 
 
 def extremes(

@@ -130,7 +130,8 @@ class _Run:
             case Store() | Reduce():
                 self.write(statement)
             case Alloc():
-                shape = self.element(statement.tensor.shape)
+                extents = self.element(statement.tensor.shape)
+                shape = tuple(max(0, extent) for extent in extents)
                 values = np.empty(shape, _dtype(statement.tensor))
                 written = np.zeros(shape, np.bool_)
                 self.storage[statement.tensor.name] = _Storage(values, written)

@@ -18,15 +18,13 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
+from numba.np import numpy_support
 
+from ..ir.dtypes import DTYPES
 from .lanes import Lanes, declare_and_call, is_float, llvm_type, suffix
 
 _SCALARS: dict[str, types.Type] = {
-    "f32": types.float32,
-    "f64": types.float64,
-    "i32": types.int32,
-    "i64": types.int64,
-    "bool": types.boolean,
+    dtype.name: numpy_support.from_dtype(dtype.numpy) for dtype in DTYPES.values()
 }
 _DTYPES = {scalar: dtype for dtype, scalar in _SCALARS.items()}
 

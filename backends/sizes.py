@@ -24,7 +24,8 @@ from ..ir.nodes import (
     Stmt,
     Store,
 )
-from ..ir.walk import loads, rewrite, walk
+from ..ir.walk import allocations, loads, loops, rewrite, walk
+from .lower import fresh_axis
 
 _PLAIN = (LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.FUSED)
 
@@ -34,7 +35,8 @@ def lift_sizes(
 ) -> tuple[Function, Mapping[str, str], dict[str, int]]:
     """Return the function with sizes as dims, the step name by axis, and the values."""
     tiles = _outer_tiles(function)
-    steps = {axis: f"{axis}_size" for axis in tiles}
+    taken = _names(function)
+    steps = {axis: fresh_axis(f"{axis}_size", taken) for axis in tiles}
     values = {steps[axis]: size for axis, size in tiles.items()}
     literal = _literal_dimensions(function)
 
@@ -51,7 +53,7 @@ def lift_sizes(
             shape = list(tensor.shape)
             for position, extent in enumerate(shape):
                 if extent.is_constant and (tensor.name, position) not in literal:
-                    size = f"{tensor.name}_size{position}"
+                    size = fresh_axis(f"{tensor.name}_size{position}", taken)
                     values[size] = extent.constant
                     shape[position] = name(size)
             return replace(statement, tensor=replace(tensor, shape=tuple(shape)))
@@ -60,6 +62,13 @@ def lift_sizes(
     result = rewrite(function, lifted)
     dims = tuple(Dim(each, value, value, value) for each, value in values.items())
     return replace(result, dims=result.dims + dims), steps, values
+
+
+def _names(function: Function) -> set[str]:
+    """Return every name of *function*, which the sizes must not take."""
+    names = {function.name, *loops(function), *allocations(function)}
+    names.update(dim.name for dim in function.dims)
+    return names | {param.tensor.name for param in function.params}
 
 
 def _lift_stop(form: Affine, tiles: dict[str, int], steps: dict[str, str]) -> Affine:
@@ -72,15 +81,15 @@ def _lift_stop(form: Affine, tiles: dict[str, int], steps: dict[str, str]) -> Af
 
 def _outer_tiles(function: Function) -> dict[str, int]:
     """Return the axes whose chunks are run by plain loops, with their steps."""
-    loops = [node for node in walk(function) if isinstance(node, For)]
+    nests = [node for node in walk(function) if isinstance(node, For)]
     chunks: dict[str, list[For]] = {}
-    for loop in loops:
+    for loop in nests:
         for form in loop.starts:
             for axis in form.names():
                 chunks.setdefault(axis, []).append(loop)
     return {
         loop.axis: loop.step
-        for loop in loops
+        for loop in nests
         if loop.step > 1
         and loop.kind in _PLAIN
         and loop.axis in chunks

@@ -4,15 +4,11 @@ Each function is a reduction of the argument and a polynomial, for float32 and f
 and any number of lanes. Errors are a few units in the last place; special values
 (NaN, infinities, signed zeros, subnormals) are those of NumPy. `sin` and `cos` of very
 large arguments and float64 powers call the C library lane by lane.
-
-Constants: fdlibm and Cephes for the logarithm and trigonometry, Taylor for the
-exponential, Chebyshev interpolation of erf(x)/x and exp(x^2) erfc(x) for erf.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import factorial
 from typing import Any
 
@@ -20,148 +16,15 @@ from llvmlite import ir
 
 from .lanes import Lanes, declare_and_call, is_float, llvm_type, suffix
 from .simd import binary_operation, unary_operation
+from .vector_formats import F32, F64, Format
 
-
-@dataclass(frozen=True, slots=True)
-class _Format:
-    """What differs between float32 and float64."""
-
-    integer: str
-    mantissa: int  # explicit bits
-    bias: int
-    magic: float  # adding it rounds to an integer and leaves that in the low bits
-    ln2: tuple[float, float]  # high part with trailing zeros, and the rest
-    exp_terms: int
-    exp_range: tuple[float, float]
-    log_terms: tuple[float, ...]
-    half_pi: tuple[float, float, float]
-    sin_terms: tuple[float, ...]
-    cos_terms: tuple[float, ...]
-    trig_limit: float
-    erf_small: tuple[float, ...]
-    erf_large: tuple[float, ...]
-    erf_limit: float
-
-
-_F32 = _Format(
-    integer="i32",
-    mantissa=23,
-    bias=127,
-    magic=1.5 * 2.0**23,
-    ln2=(0.693145751953125, 1.428606765330187e-06),
-    exp_terms=7,
-    exp_range=(-104.0, 89.0),
-    log_terms=(0.66666662693, 0.40000972152, 0.28498786688, 0.24279078841),
-    half_pi=(1.5707963705062866, -4.371139000186241e-08, -1.7763568394002505e-15),
-    sin_terms=(-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
-    cos_terms=(4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),
-    trig_limit=2.0**15,
-    erf_small=(
-        1.1283791670615435,
-        -0.3761263846802871,
-        0.11283782495236845,
-        -0.026865430727670243,
-        0.005221031807858023,
-        -0.0008484080405535107,
-        0.00011265959025606609,
-        -9.667044571486996e-06,
-    ),
-    erf_large=(
-        0.255395676311294,
-        -0.427185847414856,
-        0.24165819388732174,
-        -0.07897858061175764,
-        0.00373291813668481,
-        0.006997432631833627,
-        -0.0008478007728975063,
-        -0.0009812423525690584,
-        5.052889658700171e-05,
-        0.0001667783485684072,
-    ),
-    erf_limit=4.0,
-)
-_F64 = _Format(
-    integer="i64",
-    mantissa=52,
-    bias=1023,
-    magic=1.5 * 2.0**52,
-    ln2=(6.93147180369123816490e-01, 1.90821492927058770002e-10),
-    exp_terms=13,
-    exp_range=(-746.0, 710.0),
-    log_terms=(
-        6.666666666666735130e-01,
-        3.999999999940941908e-01,
-        2.857142874366239149e-01,
-        2.222219843214978396e-01,
-        1.818357216161805012e-01,
-        1.531383769920937332e-01,
-        1.479819860511658591e-01,
-    ),
-    half_pi=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
-    sin_terms=(
-        -1.66666666666666324348e-01,
-        8.33333333332248946124e-03,
-        -1.98412698298579493134e-04,
-        2.75573137070700676789e-06,
-        -2.50507602534068634195e-08,
-        1.58969099521155010221e-10,
-    ),
-    cos_terms=(
-        4.16666666666666019037e-02,
-        -1.38888888888741095749e-03,
-        2.48015872894767294178e-05,
-        -2.75573143513906633035e-07,
-        2.08757232129817482790e-09,
-        -1.13596475577881948265e-11,
-    ),
-    trig_limit=2.0**20,
-    erf_small=(
-        1.1283791670955126,
-        -0.37612638903183754,
-        0.1128379167095512,
-        -0.02686617064512984,
-        0.0052239776254232985,
-        -0.000854832702193483,
-        0.00012055332902888736,
-        -1.4925647567519332e-05,
-        1.6462045441468418e-06,
-        -1.6364642158167616e-07,
-        1.4792401209404813e-08,
-        -1.216456005728345e-09,
-        8.709045129053106e-11,
-        -4.230945824295338e-12,
-    ),
-    erf_large=(
-        0.25539567631050575,
-        -0.4271858474139584,
-        0.24165819424246635,
-        -0.07897858101573314,
-        0.0037328924043449636,
-        0.006997461739295857,
-        -0.0008471432520106162,
-        -0.0009819770303501312,
-        4.355563773499875e-05,
-        0.000174361237709819,
-        2.752481866613242e-05,
-        -2.758050174283025e-05,
-        -1.3960823493671244e-05,
-        1.3937524694898882e-06,
-        3.7438323207492133e-06,
-        1.198208723688122e-06,
-        -3.8701413788852125e-07,
-        -5.482929460770547e-07,
-        -1.7113345073279787e-07,
-        1.9466910766911137e-07,
-    ),
-    erf_limit=6.2,
-)
 _ERF_CENTRE = 2.0
 _LOG2_E = 1.4426950408889634
 _LN_2 = 0.6931471805599453
 
 
-def _format(x: Lanes) -> _Format:
-    return _F32 if x.dtype == "f32" else _F64
+def _format(x: Lanes) -> Format:
+    return F32 if x.dtype == "f32" else F64
 
 
 def _polynomial(x: Lanes, coefficients: Sequence[float]) -> Lanes:
@@ -443,6 +306,13 @@ def _power_in_double(x: Lanes, y: Lanes) -> Lanes:
     return one.choose(1.0, value)
 
 
+def _power_half(x: Lanes) -> Lanes:
+    """Return `x ** 0.5`, which unlike the root is no -0 and is infinite at -inf."""
+    infinity = float("inf")
+    root = (x + 0.0).call("sqrt")
+    return x.compare("eq", -infinity).choose(infinity, root)
+
+
 def _integer_power(x: Lanes, y: Lanes) -> Lanes:
     """Return the wrapping power by repeated squaring, as long as any lane needs it.
 
@@ -498,3 +368,4 @@ absolute = unary_operation("absolute", _absolute)
 floor = unary_operation("floor", _rounding("floor"))
 ceil = unary_operation("ceil", _rounding("ceil"))
 power = binary_operation("power", _build_power)
+power_half = unary_operation("power_half", _power_half)

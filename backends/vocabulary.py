@@ -26,5 +26,5 @@ MEMORY_OPERATIONS = frozenset(_MEMORY.split())
 FUNCTIONS = {"abs": "absolute", **{name: name for name in _MATH.split()}}
 """The operation in `vector_math` of each function of the kernel language."""
 
-MATH_OPERATIONS = frozenset({*FUNCTIONS.values(), "power"})
+MATH_OPERATIONS = frozenset({*FUNCTIONS.values(), "power", "power_half"})
 """What `vector_math` offers."""

@@ -130,6 +130,21 @@ class Writer:
         self._depth[variable] = depth
         return variable
 
+    def rename_last(self, variable: str, name: str, comment: str) -> bool:
+        """Let the line just written assign to *name* if it defines *variable*."""
+        region = self.stack[-1]
+        line = region.items[-1] if region.items else None
+        if not isinstance(line, str) or not line.startswith(f"{variable} = "):
+            return False
+        expression = line.removeprefix(f"{variable} = ")
+        if region.values.get(expression, ("", None))[0] != variable:
+            return False
+        del region.values[expression]
+        region.names.remove(variable)
+        del self._depth[variable]
+        region.items[-1] = f"{name} = {expression}{comment}"
+        return True
+
     def forget(self, tensor: str) -> None:
         """Drop the values read from *tensor*, which is being written."""
         for region in self.stack:

@@ -66,7 +66,9 @@ def tune(problem: Problem, threads: int, budget: float) -> None:
         note(f"{problem.label}: tdsl tune ended with {finished.returncode}")
 
 
-def measure(problem: Problem, options: argparse.Namespace) -> list[Row]:
+def measure(
+    problem: Problem, options: argparse.Namespace, *, with_peak: bool = False
+) -> list[Row]:
     """Tune, race, and say who is absent and why."""
     if "tdsl" in options.contenders and options.budget > 0:
         tune(problem, options.threads, options.budget)
@@ -79,4 +81,6 @@ def measure(problem: Problem, options: argparse.Namespace) -> list[Row]:
     )
     for name, reason in outcome.absent.items():
         note(f"{problem.label}: {name}: {reason}")
-    return rows_of(problem.label, problem.flops, options.threads, outcome)
+    return rows_of(
+        problem.label, problem.flops, options.threads, outcome, with_peak=with_peak
+    )

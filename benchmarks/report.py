@@ -12,6 +12,7 @@ from pathlib import Path
 from .harness import Measurement, Outcome
 
 PEAK = "peak"  # the contender that measures the machine's FMA peak
+PEAK_ROW = "fma-peak"
 BASELINE = "numpy"
 
 
@@ -31,18 +32,30 @@ class Row:
     error: float | None
 
 
-def rows_of(size: int | str, flops: float, threads: int, outcome: Outcome) -> list[Row]:
+def rows_of(
+    size: int | str,
+    flops: float,
+    threads: int,
+    outcome: Outcome,
+    *,
+    with_peak: bool = False,
+) -> list[Row]:
     """Turn the measurements of one problem of *flops* operations into rows.
 
-    The contender called `peak` must report the seconds of one operation.
+    The contender called `peak` must report the seconds of one operation; *with_peak*
+    it has a row too, the time that the problem would take at the FMA peak.
     """
     peak = outcome.measured.get(PEAK)
     baseline = outcome.measured.get(BASELINE)
-    return [
+    rows = [
         _row(size, flops, threads, name, measured, peak, baseline)
         for name, measured in outcome.measured.items()
         if name != PEAK
     ]
+    if with_peak and peak is not None:
+        ideal = Measurement(tuple(flops * each for each in peak.rounds), None)
+        rows.append(_row(size, flops, threads, PEAK_ROW, ideal, peak, baseline))
+    return rows
 
 
 def _row(

@@ -62,19 +62,6 @@ def highest(form: Affine, inner: Loops) -> tuple[Affine, ...]:
     return _undominated((-low for low in _extremes(-form, inner)), upper=True)
 
 
-def constant_extent(loop: For) -> int | None:
-    """Return the number of iterations that *loop* has at most, if a constant bounds it.
-
-    This is the rule of vectorized and unrolled loops: one start `s`, and a stop
-    `s + constant` among the stops.
-    """
-    if len(loop.starts) != 1:
-        return None
-    spans = [stop - loop.starts[0] for stop in loop.stops]
-    sizes = [span.constant for span in spans if span.is_constant]
-    return max(0, -(-min(sizes) // loop.step)) if sizes else None
-
-
 def extent_over_dims(
     spans: Iterable[Affine], step: int, loops: Loops, dims: Mapping[str, Dim]
 ) -> Affine | None:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..ir.affine import Affine, affine, name
+from ..ir.extents import fixed_extent
 from ..ir.nodes import Block, Dim, For, Function, LoopKind, Stmt
 from .bounds import (
     Loops,
-    constant_extent,
     extent_over_dims,
     highest,
     is_nonnegative,
@@ -149,7 +149,7 @@ def box_nest(
             continue
         body = Block((result,))
         loop = For(axis, side.starts, side.stops, 1, kind, body)
-        if constant_extent(loop) is None and kind is not LoopKind.SERIAL:
+        if fixed_extent(loop) is None and kind is not LoopKind.SERIAL:
             loop = For(axis, side.starts, side.stops, 1, LoopKind.SERIAL, body)
         result = loop
     return result

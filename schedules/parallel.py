@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..errors import ScheduleError
 from ..ir.affine import Affine
+from ..ir.extents import fixed_extent
 from ..ir.nodes import (
     Alloc,
     For,
@@ -17,7 +18,6 @@ from ..ir.nodes import (
     Store,
 )
 from ..ir.walk import allocations, walk
-from .bounds import constant_extent
 from .checks import (
     check_serial,
     describe,
@@ -119,7 +119,7 @@ def _check_extent(loop: For, primitive: str) -> None:
             f'{primitive}: loop "{loop.axis}" shares its counter with "{child.axis}"; '
             f"{primitive} a loop inside them, or do not fuse"
         )
-    if constant_extent(loop) is None:
+    if fixed_extent(loop) is None:
         raise ScheduleError(
             f"{primitive}: the extent of {describe(loop)} has no constant bound; "
             f'split("{loop.axis}", factor) and {primitive} "{loop.axis}_i"'

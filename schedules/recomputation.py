@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..errors import ScheduleError
 from ..ir.affine import name
+from ..ir.extents import fixed_extent
 from ..ir.nodes import (
     Alloc,
     Block,
@@ -26,7 +27,7 @@ from ..ir.walk import (
     rewrite_block,
     walk,
 )
-from .bounds import constant_extent, prune_starts, prune_stops
+from .bounds import prune_starts, prune_stops
 from .boxes import Index, Place, Side, place_in
 from .checks import (
     check_before,
@@ -101,7 +102,7 @@ def _restricted(
             stops=prune_stops((*stops, *statement.stops), place.around, place.dims),
         )
         fixed = statement.kind in (LoopKind.VECTORIZED, LoopKind.UNROLLED)
-        if fixed and constant_extent(result) is None:
+        if fixed and fixed_extent(result) is None:
             raise ScheduleError(
                 f'compute_at: loop "{statement.axis}" of "{tensor}" is '
                 f"{statement.kind.value} and would lose its constant extent; "

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from ..errors import ScheduleError
 from ..ir.affine import Affine, affine
 from ..ir.affine import name as name_of
-from ..ir.dtypes import DType
 from ..ir.nodes import (
     Alloc,
     Block,
@@ -19,7 +18,6 @@ from ..ir.nodes import (
     LoopKind,
     Memory,
     Reduce,
-    ReduceOp,
     Stmt,
     Store,
     Tensor,
@@ -90,7 +88,7 @@ def rfactor(
     shape = (*(side.extent for side in plan.sides), plan.lanes)
     alloc = Alloc(Tensor(buffer, target.dtype, shape), kind)
     statement = found.statement
-    identity = Const(_identity(statement.op, target.dtype), target.dtype)
+    identity = Const(statement.op.identity(target.dtype), target.dtype)
 
     def start(there: tuple[Affine, ...], here: tuple[Affine, ...]) -> Stmt:
         return Store(buffer, here, identity, None)
@@ -298,13 +296,3 @@ def _nest(
         return mirror(plan.inner, names, kinds, mirrored)
     axes = [fresh(f"d{position}_{suffix}", taken) for position in plan.moving]
     return box_nest(plan.sides, axes, [LoopKind.SERIAL] * len(axes), boxed)
-
-
-def _identity(op: ReduceOp, dtype: DType) -> float | int:
-    if op in (ReduceOp.ADD, ReduceOp.MUL):
-        value = 0 if op is ReduceOp.ADD else 1
-        return float(value) if dtype.kind == "float" else value
-    if dtype.kind == "float":
-        return float("-inf") if op is ReduceOp.MAX else float("inf")
-    limit = 1 << (dtype.bits - 1)
-    return -limit if op is ReduceOp.MAX else limit - 1

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from ..analysis.access import (
     Nest,
-    constant_extent,
     is_contiguous,
     statement_loads,
     subscript_names,
 )
+from ..ir.extents import exact_iterations
 from ..ir.nodes import Load
 
 
@@ -68,7 +68,7 @@ class Roles:
     def extent(self, axis: str) -> int | None:
         """Return the number of iterations of *axis* where it is a constant."""
         (loop,) = (loop for loop in self.nest.loops if loop.axis == axis)
-        return constant_extent(loop)
+        return exact_iterations(loop)
 
 
 def has_window(load: Load) -> bool:

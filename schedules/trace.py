@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
-from types import MappingProxyType, NoneType, UnionType
+from types import GenericAlias, MappingProxyType, NoneType, UnionType
 from typing import Any, get_args, get_origin
 
 from ..errors import ScheduleError
@@ -112,11 +112,10 @@ def step(primitive: str, arguments: Mapping[str, object]) -> Step:
         variadic = parameter.kind is Parameter.VAR_POSITIONAL
         if variadic and not isinstance(value, tuple):
             raise ScheduleError(f"{primitive}: {name}={value!r} is no list of names")
-        wanted = parameter.annotation
-        if not _fits(value, Sequence[wanted] if variadic else wanted):
+        wanted = _wanted(parameter)
+        if not _fits(value, wanted):
             raise ScheduleError(
-                f"{primitive}: {name}={_text(value)}; {name} is "
-                f"{_described(Sequence[wanted] if variadic else wanted)}"
+                f"{primitive}: {name}={_text(value)}; {name} is {_described(wanted)}"
             )
         if parameter.default is Parameter.empty or value != parameter.default:
             kept.append((name, value))
@@ -132,6 +131,13 @@ def _value(primitive: str, name: str, value: object) -> Value:
         f"{primitive}: {name}={value!r}; "
         "arguments are strings, integers and tuples of those"
     )
+
+
+def _wanted(parameter: Parameter) -> Any:
+    """Return the type of what a step keeps for *parameter*."""
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        return GenericAlias(tuple, (parameter.annotation,))
+    return parameter.annotation
 
 
 def _fits(value: Value, wanted: Any) -> bool:

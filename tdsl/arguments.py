@@ -175,7 +175,14 @@ def as_number(kernel: str, tensor: Tensor, value: Any) -> float | int | bool:
         return number
     if dtype.kind == "int":
         return _integer(where, dtype, number)
-    result = float(number)
+    try:
+        result = float(number)
+    except OverflowError as error:
+        bits = int(number).bit_length()
+        raise ArgumentError(
+            f"{where} is an integer of {bits} bits, which does not fit in {dtype}: "
+            f"pass one below 2**{1024 if dtype.bits == 64 else 128}"
+        ) from error
     if dtype == f32 and math.isfinite(result) and abs(result) > _LARGEST_F32:
         raise ArgumentError(
             f"{where} is {result!r}, which does not fit in f32: declare it f64"

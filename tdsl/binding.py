@@ -283,16 +283,31 @@ class _Solver:
 # --- results ----------------------------------------------------------------------
 
 
-def _allocate(function: Function, param: Param, dims: Mapping[str, int]) -> Array:
+def checked_shape(
+    function: Function, param: Param, dims: Mapping[str, int]
+) -> tuple[int, ...]:
+    """Return the shape of *param* for *dims*; raise ArgumentError if none is legal."""
     tensor = param.tensor
+    what = "the result" if param.returned else "the array"
     shape = tuple(form.evaluate(dims) for form in tensor.shape)
     for form, size in zip(tensor.shape, shape, strict=True):
         if size < 0:
             values = ", ".join(f"{n} = {dims[n]}" for n in sorted(form.names()))
             raise ArgumentError(
-                f"{function.name}: the result {element_text(tensor)} would have the "
+                f"{function.name}: {what} {element_text(tensor)} would have the "
                 f"size {form} = {size} for {values}"
             )
+        if size > LARGEST_DIM:
+            raise ArgumentError(
+                f"{function.name}: {what} {element_text(tensor)} would have shape "
+                f"{shape}: a dim may not exceed 2**31 - 1"
+            )
+    return shape
+
+
+def _allocate(function: Function, param: Param, dims: Mapping[str, int]) -> Array:
+    tensor = param.tensor
+    shape = checked_shape(function, param, dims)
     try:
         return np.empty(shape, tensor.dtype.numpy)
     except (MemoryError, ValueError) as error:

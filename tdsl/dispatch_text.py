@@ -21,7 +21,10 @@ C_ORDER, F_ORDER, OWNER, ALIGNED, WRITABLE = 0x1, 0x2, 0x4, 0x100, 0x400
 UNIT_STRIDE = 0x4  # a stride code of our own: the last stride is one element
 CODE_BITS = 3
 USED_NAMES = frozenset(
-    {"args", "kwargs", "type", "len", "float", "divmod", "MemoryError", "ValueError"}
+    {
+        *("args", "kwargs", "type", "len", "float", "divmod"),
+        *("MemoryError", "OverflowError", "ValueError"),
+    }
 )
 """Names in the text that are none of the kernel's and do not begin with `_`."""
 
@@ -46,7 +49,7 @@ class _Solution:
 class CallWriter:
     """Write the function `call(args, kwargs)` of one kernel.
 
-    *by_size*: whether the key of an entry ends with the sizes of the dims.
+    *by_size*: whether the key of an entry ends with the sizes of the dims, if any.
     """
 
     function: Function
@@ -159,9 +162,15 @@ class CallWriter:
                     yield f"{_size(name, axis)} != {python_form(form)}"
         for dim in self.function.dims:
             yield from self._dim_faults(dim)
-        if self.function.dims:
-            every = " | ".join(dim.name for dim in self.function.dims)
-            yield f"({every}) > {LARGEST_DIM}"
+        every = [dim.name for dim in self.function.dims]
+        every += [
+            _size(param.tensor.name, axis)
+            for param in arrays
+            for axis, form in enumerate(param.tensor.shape)
+            if _may_exceed(form)
+        ]
+        if every:
+            yield f"({' | '.join(every)}) > {LARGEST_DIM}"
 
     def _dim_faults(self, dim: Dim) -> Iterator[str]:
         solutions = self.solutions.values()
@@ -187,8 +196,10 @@ class CallWriter:
         if not returned:
             return
         forms = {form for param in returned for form in param.tensor.shape}
-        odd = [form for form in forms if not str(form).isidentifier()]
-        yield from _refuse(*sorted(f"{python_form(form)} < 0" for form in odd))
+        odd = [python_form(form) for form in forms if _may_exceed(form)]
+        yield from _refuse(
+            *(f"not 0 <= {size} <= {LARGEST_DIM}" for size in sorted(odd))
+        )
         if len(returned) > 1:
             yield from _allocations(returned)
             return
@@ -238,7 +249,7 @@ class CallWriter:
         sizes = [dim.name for dim in self.function.dims]
         keys = self.tensors if len(self.returned) == 1 else self._given_tensors()
         key = self._key(keys)
-        if self.by_size:
+        if self.by_size and sizes:
             key = f"({', '.join([key, *sizes])},)"
         yield f"_entry = _get({key})"
         yield from _refuse("_entry is None")
@@ -288,7 +299,10 @@ def _number_check(tensor: Tensor) -> Iterator[str]:
         yield f"if type({name}) is not float:"
         yield f"    if type({name}) not in _floats:"
         yield "        return _slow(args, kwargs)"
-        yield f"    {name} = float({name})"
+        yield "    try:"
+        yield f"        {name} = float({name})"
+        yield "    except OverflowError:"
+        yield "        return _slow(args, kwargs)"
         if dtype.bits == 32:
             largest = float(np.finfo(np.float32).max)
             yield from _refuse(f"not {-largest!r} <= {name} <= {largest!r}")
@@ -337,6 +351,13 @@ def _stride_code(param: Param) -> str:
 
 def _size(tensor: str, axis: int) -> str:
     return f"_{tensor}_{axis}"
+
+
+def _may_exceed(form: Affine) -> bool:
+    """Whether a size may leave the range of a dim: it is no dim nor a usual number."""
+    if form.is_constant:
+        return not 0 <= form.constant <= LARGEST_DIM
+    return not str(form).isidentifier()
 
 
 def python_form(form: Affine) -> str:

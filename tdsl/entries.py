@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from .errors import CacheError
+from .ir.canonical import canonical_text
 from .ir.nodes import Function
-from .ir.printer import print_function
 from .paths import entries_folder, make_folder, write_atomically
 from .target import Target
 
@@ -54,8 +54,8 @@ class Entry:
 
 
 def program_hash(function: Function) -> str:
-    """Return the identity of a program: its canonical text, no file name."""
-    return hashlib.sha256(print_function(function).encode()).hexdigest()[:20]
+    """Return the identity of a program: equal for no two that differ."""
+    return hashlib.sha256(canonical_text(function).encode()).hexdigest()[:20]
 
 
 def fingerprint(target: Target) -> str:
@@ -78,10 +78,8 @@ def store(entry: Entry) -> Path:
     path = _file(entry.situation.program)
     make_folder(path.parent)
     with _locked(path):
-        others = [e for e in _read(path) if e.situation != entry.situation]
-        rows = [_to_json(e) for e in (*others, entry)]
-        text = json.dumps({"format": FORMAT, "entries": rows}, indent=1)
-        write_atomically(path, text + "\n")
+        others = [e for e in _kept(path) if e.situation != entry.situation]
+        _write(path, [*others, entry])
     return path
 
 
@@ -91,9 +89,7 @@ def forget(where: Situation) -> None:
     if not path.exists():
         return
     with _locked(path):
-        rows = [_to_json(e) for e in _read(path) if e.situation != where]
-        text = json.dumps({"format": FORMAT, "entries": rows}, indent=1)
-        write_atomically(path, text + "\n")
+        _write(path, [e for e in _kept(path) if e.situation != where])
 
 
 def lookup(where: Situation) -> str | None:
@@ -123,37 +119,87 @@ def _locked(path: Path) -> Iterator[None]:
     except OSError as error:
         raise CacheError(f"cannot lock {path}: {error.strerror or error}") from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError as error:
+            raise CacheError(
+                f"cannot lock {path}: {error.strerror or error}; set TDSL_CACHE to a "
+                "folder on another file system"
+            ) from error
         yield
     finally:
         os.close(lock)
 
 
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The entries of a file that can be read, and what is wrong with others."""
+
+    entries: list[Entry]
+    damage: str = ""
+
+
 def _read(path: Path) -> list[Entry]:
+    """Return what can be read of a file, with a warning about the rest."""
+    try:
+        content = _load(path)
+    except OSError as error:
+        content = _Content([], repr(error))
+    if content.damage:
+        warnings.warn(
+            f"some tuned schedules in {path} cannot be read ({content.damage}) and "
+            "are not used; delete the file, or tune the kernel again",
+            EntryWarning,
+            stacklevel=3,
+        )
+    return content.entries
+
+
+def _kept(path: Path) -> list[Entry]:
+    """Return the entries that a rewrite keeps; a damaged file is moved aside first.
+
+    Raise CacheError where the file cannot be read: its entries would be lost.
+    """
+    try:
+        content = _load(path)
+        if content.damage:
+            path.replace(path.with_name(path.name + ".corrupt"))
+    except OSError as error:
+        raise CacheError(
+            f"cannot read {path}, which is therefore not rewritten: "
+            f"{error.strerror or error}"
+        ) from error
+    return content.entries
+
+
+def _load(path: Path) -> _Content:
+    """Read a file row by row; raise OSError where it cannot be opened."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return []
-    except (OSError, UnicodeDecodeError) as error:
-        _ignore(path, error)
-        return []
+        return _Content([])
+    except UnicodeDecodeError as error:
+        return _Content([], repr(error))
     try:
         content = json.loads(text)
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']}, expected {FORMAT}")
-        return [_from_json(row) for row in content["entries"]]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        _ignore(path, error)
-        return []
+        rows = list(content["entries"])
+    except (ValueError, KeyError, TypeError) as error:
+        return _Content([], repr(error))
+    found, damage = [], ""
+    for number, row in enumerate(rows, start=1):
+        try:
+            found.append(_from_json(row))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            damage = damage or f"entry {number}: {error!r}"
+    return _Content(found, damage)
 
 
-def _ignore(path: Path, error: Exception) -> None:
-    warnings.warn(
-        f"the tuned schedules in {path} cannot be read ({error!r}) and are not used; "
-        "delete the file, or tune the kernel again",
-        EntryWarning,
-        stacklevel=4,
-    )
+def _write(path: Path, kept: list[Entry]) -> None:
+    rows = [_to_json(entry) for entry in kept]
+    text = json.dumps({"format": FORMAT, "entries": rows}, indent=1)
+    write_atomically(path, text + "\n")
 
 
 def _to_json(entry: Entry) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 TdslError                  everything below; catch this to catch all user errors
 ├── KernelSyntaxError      the kernel's text is outside the language (shown with carets)
-├── KernelTypeError        names, ranks or dtypes in a kernel do not fit together
+│   ├── KernelTypeError    names, ranks or dtypes in a kernel do not fit together
+│   └── KernelFaultError   the kernel leaves its tensors or reads what nothing wrote
 ├── ArgumentError          the arguments of a call contradict the kernel's signature
 ├── ScheduleError          a primitive refuses, or a schedule cannot be replayed
 │   └── ProofError         the scheduled program was refuted, or could not be decided
@@ -27,6 +28,10 @@ class KernelSyntaxError(TdslError, SyntaxError):
 
 class KernelTypeError(KernelSyntaxError):
     """Reject names, ranks or dtypes that do not fit together inside a kernel."""
+
+
+class KernelFaultError(KernelSyntaxError):
+    """Reject a kernel that leaves its tensors, or reads or returns unwritten ones."""
 
 
 class ArgumentError(TdslError):

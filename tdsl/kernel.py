@@ -13,12 +13,13 @@ from .analysis.certificate import Certificate
 from .binding import Bound, bind
 from .dispatch import Key, entry_key, make_dispatcher, stride_classes
 from .entries import EntryWarning, entries, program_hash
-from .errors import ArgumentError, ProofError, ScheduleError
+from .errors import ArgumentError, BackendError, ProofError, ScheduleError
 from .executable import Backend, CpuBackend, Entry, Executable
 from .frontend.parser import parse
 from .ir.nodes import Function
 from .ir.numerics import NUMERICS, Numerics
 from .ir.printer import print_tensor
+from .kernel_faults import fault_error
 from .plans import prove
 from .schedules.schedule import Schedule
 
@@ -100,8 +101,14 @@ class Kernel:
     # --- compilation --------------------------------------------------------------
 
     def prove(self, schedule: Schedule) -> Certificate:
-        """Return the proof of *schedule*; raise ProofError where there is none."""
+        """Return the proof of *schedule*; raise ProofError where there is none.
+
+        A fault of the kernel itself is a KernelFaultError, at the line at fault.
+        """
         certificate = prove(self.function, schedule, self.numerics)
+        fault = certificate.kernel_fault
+        if fault is not None:
+            raise fault_error(self.function, fault)
         if certificate.verdict != "proved":
             raise ProofError(f"{self.name}: the schedule is {certificate}")
         return certificate
@@ -142,10 +149,19 @@ class Kernel:
 
     def _executable(self, chosen: str | None) -> Executable:
         if chosen not in self._executables:
-            self._executables[chosen] = self.compile(self._chosen_schedule(chosen))
+            schedule = self._chosen_schedule(chosen)
+            try:
+                made = self.compile(schedule)
+            except BackendError as error:
+                if chosen is None:
+                    raise
+                warnings.warn(self._unused(error), EntryWarning, stacklevel=6)
+                made = self.compile(self._chosen_schedule(None))
+            self._executables[chosen] = made
         return self._executables[chosen]
 
     def _chosen_schedule(self, chosen: str | None) -> Schedule:
+        """Return the explicit schedule, the *chosen* tuned one, or the default."""
         if self._schedule is not None:
             return self._schedule
         if chosen is not None:
@@ -154,13 +170,13 @@ class Kernel:
                 self.prove(schedule)
                 return schedule
             except ScheduleError as error:
-                warnings.warn(
-                    f"{self.name}: a tuned schedule is not used: {error}; "
-                    "tune the kernel again",
-                    EntryWarning,
-                    stacklevel=6,
-                )
+                warnings.warn(self._unused(error), EntryWarning, stacklevel=7)
         return self._backend.default_schedule(self.function, self.numerics)
+
+    def _unused(self, error: Exception) -> str:
+        return (
+            f"{self.name}: a tuned schedule is not used: {error}; tune the kernel again"
+        )
 
     def _tuned_schedules(self) -> dict[Sizes, str]:
         """Return the tuned schedules by sizes, read once."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -102,13 +102,6 @@ def host() -> Target:
         l2=l2,
         l3=l3,
         cores=available_cores(),
-    )
-
-
-def restricted(target: Target, machine: Target) -> Target:
-    """Return *target*'s instructions with the caches and cores of *machine*."""
-    return replace(
-        target, l1=machine.l1, l2=machine.l2, l3=machine.l3, cores=machine.cores
     )
 
 

@@ -125,7 +125,11 @@ class _Reader:
         return Param(self.tensor(label.strip(), expr), role)
 
     def block(self, body: list[ast.stmt]) -> Block:
-        return Block(tuple(self.statement(node) for node in body))
+        return Block(
+            tuple(
+                self.statement(node) for node in body if not isinstance(node, ast.Pass)
+            )
+        )
 
     def statement(self, node: ast.stmt) -> Stmt:
         match node:

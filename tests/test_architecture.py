@@ -30,7 +30,7 @@ LAYERS = (
     ("tdsl.target",),
     ("tdsl.entries",),
     ("tdsl.analysis",),
-    ("tdsl.frontend", "tdsl.schedules", "tdsl.backends"),
+    ("tdsl.frontend", "tdsl.schedules", "tdsl.backends", "tdsl.kernel_faults"),
     ("tdsl.arguments",),
     ("tdsl.dispatch_text",),
     ("tdsl.plans",),

@@ -163,20 +163,25 @@ def run_module(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_gemm_prints_json_rows() -> None:
     options = ["--sizes", "48,16x33x20", "--rounds", "2", "--seconds", "0.001"]
     names = ["tdsl-default", "numpy"]
+    shown = [*names, "fma-peak"]
     finished = run_module(
         "benchmarks.gemm", *options, "--contenders", ",".join(names), "--json"
     )
     assert finished.returncode == 0, finished.stderr
     rows = json.loads(finished.stdout)
     assert [(row["size"], row["contender"]) for row in rows] == [
-        (size, name) for size in (48, "16x33x20") for name in names
+        (size, name) for size in (48, "16x33x20") for name in shown
     ]
     for row in rows:
         assert row["threads"] == 1
         assert row["seconds"] > 0
         assert row["gflops"] > 0
         assert 0 < row["share_of_peak"] < 2
-        assert row["error"] < 64
+        if row["contender"] == "fma-peak":
+            assert row["share_of_peak"] == pytest.approx(1.0)
+            assert row["error"] is None
+        else:
+            assert row["error"] < 64
 
 
 def test_gemm_refuses_unknown_names() -> None:

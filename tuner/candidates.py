@@ -76,7 +76,23 @@ class Failure:
     detail: str
 
 
-class Workshop(Protocol):
+class Builder(Protocol):
+    """Builds candidates."""
+
+    def build(self, config: Config) -> Candidate:
+        """Return the proved program of a point; raise Refused if there is none."""
+
+
+def rebuild(builder: Builder, record: Record) -> Candidate | None:
+    """Return the candidate of *record*, or None where its config means another now."""
+    try:
+        candidate = builder.build(record.config)
+    except Refused:
+        return None
+    return candidate if candidate.identity == record.candidate else None
+
+
+class Workshop(Builder, Protocol):
     """Builds, compiles, checks and times candidates."""
 
     @property

@@ -41,10 +41,18 @@ class Hand:
     base_memory: int = 0
     memory: int = 0
 
-    def send_load(self, name: str, program: Path) -> None:
-        """Ask for a program to be compiled, starting the worker if need be."""
+    def send_load(self, name: str, program: Path) -> Failure | None:
+        """Ask for a program to be compiled, starting the worker if need be.
+
+        Return why, where the worker is lost before it hears of it.
+        """
         self.make_ready()
-        self.worker.send({"do": "load", "name": name, "program": str(program)})
+        try:
+            self.worker.send({"do": "load", "name": name, "program": str(program)})
+        except WorkerLost as lost:
+            self.forget()
+            return Failure(lost.cause, lost.detail)
+        return None
 
     def receive_load(self, name: str, limit: float) -> float | Failure:
         """Return the seconds of the compilation asked for, or why it failed."""
@@ -62,8 +70,7 @@ class Hand:
         """Compile one program, or find it in the disk cache."""
         if name in self.loaded and self.worker.alive:
             return 0.0
-        self.send_load(name, program)
-        return self.receive_load(name, limit)
+        return self.send_load(name, program) or self.receive_load(name, limit)
 
     def ask(
         self, message: Mapping[str, Any], limits: Mapping[str, float]
@@ -176,13 +183,14 @@ class Crew:
 
     def _load_batch(self, batch: list[tuple[str, Path]], limit: float) -> Loaded:
         first, second = batch[0], batch[1] if len(batch) > 1 else None
-        self._timer.send_load(*first)
-        if second is not None:
-            self._helper.send_load(*second)
-        results = {first[0]: self._timer.receive_load(first[0], limit)}
+        unsent = self._timer.send_load(*first)
+        unsent_second = self._helper.send_load(*second) if second else None
+        results: Loaded = {
+            first[0]: unsent or self._timer.receive_load(first[0], limit)
+        }
         if second is not None:
             name, path = second
-            result = self._helper.receive_load(name, limit)
+            result = unsent_second or self._helper.receive_load(name, limit)
             again = result
             if not isinstance(result, Failure):
                 again = self._timer.load(name, path, limit)
@@ -204,5 +212,5 @@ class Crew:
     def _hand(self) -> Hand:
         environment = pinned_environment(self.threads) | {INSIDE: "1"}
         environment |= self.target.environment()
-        worker = Worker(environment, COMMAND, self.should_stop)
+        worker = Worker(environment, COMMAND, self.should_stop, self.folder)
         return Hand(worker, self.folder)

@@ -41,13 +41,17 @@ class FinalBench(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The winner; *speedup* is its advantage over the default, if it has one."""
+    """The winner; *speedup* is its advantage over the default, if it has one.
+
+    It is not *sure* where the re-check failed, rather than was left out.
+    """
 
     winner: Candidate
     timing: FinalTiming
     default_seconds: float | None
     speedup: Interval | None
     timings: tuple[tuple[Candidate, FinalTiming | Failure], ...]
+    sure: bool = True
 
     @property
     def seconds(self) -> float:

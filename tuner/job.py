@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import monotonic
 
 from ..analysis.cost import cost
@@ -19,14 +18,22 @@ from ..entries import (
     store,
 )
 from ..errors import CacheError, TuningError
+from ..executable import CpuBackend
 from ..ir.numerics import Numerics
 from ..paths import default_ledger
 from ..schedules.sketches import Sketch, sketch
 from ..target import Target, host
-from .candidates import Candidate, Failure, Refused, describe
+from .candidates import Failure, describe, rebuild
 from .contenders import ContenderSource, contender_function
 from .crew import INSIDE
-from .final import FinalTiming, Verdict, choose_finalists, recheck, same
+from .final import (
+    FINALISTS,
+    FinalTiming,
+    Verdict,
+    choose_finalists,
+    recheck,
+    same,
+)
 from .fingerprint import space_version
 from .journal import Journal
 from .ledger import Ledger
@@ -34,6 +41,7 @@ from .process import Interrupted
 from .records import Record
 from .requests import Request, Tunable, check_dims
 from .results import Contender, Outcome, Peak, TuningResult, group_failures
+from .scratch import scratch_folder
 from .search import Found, Search, View
 from .space import SearchSpace
 from .statistics import Interval, median
@@ -41,8 +49,10 @@ from .stopping import StopRequest, stop_on_signals
 from .workshop import CpuWorkshop, Job
 
 FINAL_SHARE = 0.15
-"""The part of the budget kept for the final re-check, up to FINAL_SECONDS."""
+"""How long the final re-check times, as a part of the budget, up to FINAL_SECONDS."""
 FINAL_SECONDS = 8.0
+_MISHAPS = (KeyError, TuningError, CacheError, OSError)
+"""What a step after the search may raise without taking the result with it."""
 
 
 def tune(
@@ -61,9 +71,10 @@ def tune(
     """Search for the fastest schedule of *kernel* for *dims* and store it.
 
     The search stops when *budget_s* seconds are over, when every point was tried, or at
-    Ctrl-C, which keeps everything. *contender* is the same work by a library, such as
-    `numpy.matmul`, for comparison. *listen* is shown the progress. Raise CacheError
-    before any work if the *ledger* cannot be written.
+    Ctrl-C, which keeps everything; a re-check of the best few follows. *contender* is
+    the same work by a library, such as `numpy.matmul`, for comparison. *listen* is
+    shown the progress. Raise CacheError before any work if the *ledger* cannot be
+    written.
     """
     if INSIDE in environ:
         raise TuningError("a process that measures for a tuning job cannot tune")
@@ -72,7 +83,7 @@ def tune(
         kernel.name,
         kernel.function,
         check_dims(kernel.name, kernel.function, dims),
-        threads or chosen.cores,
+        threads or CpuBackend().threads,
         numerics or kernel.numerics,
         chosen,
         budget_s,
@@ -101,6 +112,7 @@ class _Job:
     ledger: Ledger
     stop: StopRequest
     listen: Callable[[View], None]
+    trouble: list[str] = field(default_factory=list)
 
     def run(self) -> TuningResult:
         start = monotonic()
@@ -108,27 +120,26 @@ class _Job:
         family = sketch(request.function, request.target, request.numerics)
         space = SearchSpace(family, space_version(family.params))
         with self._workshop(family) as workshop:
-            reserve = min(FINAL_SECONDS, FINAL_SHARE * request.budget)
-            spent = monotonic() - start
             search = Search(
                 space,
                 workshop,
                 Journal(self.ledger, space.version, request.seed),
-                max(0.1, request.budget - reserve - spent),
+                max(0.1, request.budget - (monotonic() - start)),
                 monotonic,
                 self.stop,
                 self.listen,
             )
             found = search.run()
             verdict, stopped = self._finish(workshop, found)
+            entry = self._file(found, verdict)  # before anything else can go wrong
             contender, peak = self._compare(workshop, verdict)
         elapsed = monotonic() - start
-        return self._result(found, verdict, stopped, contender, peak, elapsed)
+        return self._result(found, verdict, stopped, entry, contender, peak, elapsed)
 
     @contextmanager
     def _workshop(self, family: Sketch) -> Iterator[CpuWorkshop]:
         request = self.request
-        with TemporaryDirectory(prefix="tdsl_tune_") as folder:
+        with scratch_folder() as folder:
             job = Job(
                 request.function,
                 request.dims,
@@ -136,7 +147,8 @@ class _Job:
                 request.numerics,
                 request.target,
                 request.seed,
-                Path(folder),
+                folder,
+                min(FINAL_SECONDS, FINAL_SHARE * request.budget),
             )
             with CpuWorkshop.open(job, family, self.stop) as workshop:
                 yield workshop
@@ -150,15 +162,23 @@ class _Job:
         if found.stop == "interrupted":
             return self._without_recheck(found), found.stop
         records = choose_finalists(self.ledger.trials().values(), found.noise)
-        finalists = [c for c in map(_rebuilder(workshop), records) if c is not None]
+        rebuilt = (rebuild(workshop, record) for record in records)
+        finalists = [c for c in rebuilt if c is not None]
         if not any(same(found.best, c) for c in finalists):
-            finalists.insert(0, found.best)
+            finalists = [found.best, *finalists][:FINALISTS]
         try:
             verdict = recheck(workshop, found.default, finalists, found.noise)
         except Interrupted:
             return self._without_recheck(found), "interrupted"
-        if verdict is None:
+        except _MISHAPS as error:
+            self.trouble.append(f"the final re-check was not possible: {error}")
             return self._without_recheck(found), found.stop
+        if verdict is None:
+            self.trouble.append(
+                "no finalist ran in a fresh process, so nothing is stored; the times "
+                "are those of the search"
+            )
+            return replace(self._without_recheck(found), sure=False), found.stop
         self._record_finals(verdict)
         return verdict, found.stop
 
@@ -199,28 +219,43 @@ class _Job:
         self, workshop: CpuWorkshop, verdict: Verdict | None
     ) -> tuple[Contender | None, Peak | None]:
         """Time the library and the machine's limits, unless somebody is waiting."""
+        contender: Contender | None = None
+        peak: Peak | None = None
         if verdict is None or self.stop():
-            return None, None
-        try:
-            return self._contender(workshop, verdict), workshop.peak(
-                verdict.winner, self.request.dtype
-            )
-        except Interrupted:
-            return None, None
-
-    def _contender(self, workshop: CpuWorkshop, verdict: Verdict) -> Contender | None:
+            return contender, peak
         source = self.request.contender
-        if source is None:
-            return None
-        return workshop.time_contender(source, verdict.winner)
+        try:
+            if source is not None:
+                contender = workshop.time_contender(source, verdict.winner)
+        except Interrupted:
+            return contender, peak
+        except _MISHAPS as error:
+            self.trouble.append(f"the library was not timed: {error!r}")
+        try:
+            peak = workshop.peak(verdict.winner, self.request.dtype)
+        except Interrupted:
+            pass
+        except _MISHAPS as error:
+            self.trouble.append(f"the machine's peak was not measured: {error!r}")
+        return contender, peak
 
     # --- the result ------------------------------------------------------------
+
+    def _file(self, found: Found, verdict: Verdict | None) -> Path | None:
+        """Store the winner; what keeps it from being stored is trouble."""
+        if verdict is None or not verdict.sure:
+            return None
+        try:
+            return self._store(verdict, _outcome(found, verdict))
+        except (CacheError, OSError) as error:
+            self.trouble.append(f"the schedule could not be stored: {error}")
+            return None
 
     def _store(self, verdict: Verdict, outcome: Outcome) -> Path | None:
         """File the winner, or drop an entry that the default beat in the re-check."""
         where = self.request.situation
         if outcome != "improved":
-            if verdict.timings:
+            if verdict.timings and verdict.default_seconds is not None:
                 forget(where)
             return None
         entry = Entry(
@@ -238,19 +273,14 @@ class _Job:
         found: Found,
         verdict: Verdict | None,
         stopped: str,
+        entry: Path | None,
         contender: Contender | None,
         peak: Peak | None,
         elapsed: float,
     ) -> TuningResult:
         request, trials = self.request, list(self.ledger.trials().values())
-        trouble = self._trouble(found)
+        trouble = [*self._trouble(found, verdict), *self.trouble]
         outcome = _outcome(found, verdict)
-        entry = None
-        if verdict is not None:
-            try:
-                entry = self._store(verdict, outcome)
-            except CacheError as error:
-                trouble.append(f"the schedule could not be stored: {error}")
         measured = [record for record in trials if record.status == "measured"]
         return TuningResult(
             kernel=request.name,
@@ -286,15 +316,19 @@ class _Job:
             elapsed=elapsed,
             budget=request.budget,
             seed=request.seed,
+            structure_rate=found.rates.get("structure"),
+            size_rate=found.rates.get("size"),
         )
 
-    def _trouble(self, found: Found) -> list[str]:
-        """Return what went wrong although there is a result."""
-        trouble = []
+    def _trouble(self, found: Found, verdict: Verdict | None) -> list[str]:
+        """Return what went wrong although there may be a result."""
+        trouble = [found.trouble] if found.trouble else []
         if self.ledger.trouble:
             trouble.append(f"the ledger is incomplete: {self.ledger.trouble}")
         if found.best is not None and found.default is None:
             trouble.append("the default schedule could not be measured (see failures)")
+        elif verdict is not None and verdict.default_seconds is None:
+            trouble.append("the default schedule failed in the final re-check")
         return trouble
 
     def _warnings(self, trials: list[Record]) -> Iterator[str]:
@@ -307,17 +341,6 @@ class _Job:
                 f"{wrong} proved candidate(s) gave wrong results, a bug in code "
                 "generation; please report it with the ledger"
             )
-
-
-def _rebuilder(workshop: CpuWorkshop) -> Callable[[Record], Candidate | None]:
-    def rebuild(record: Record) -> Candidate | None:
-        try:
-            candidate = workshop.build(record.config)
-        except Refused:
-            return None
-        return candidate if candidate.identity == record.candidate else None
-
-    return rebuild
 
 
 def _outcome(found: Found, verdict: Verdict | None) -> Outcome:

@@ -26,9 +26,15 @@ class Journal:
     answers: dict[ConfigKey, float | None] = field(default_factory=dict)
 
     def replay(self) -> int:
-        """Take over what earlier jobs with the same key tried; return how much."""
+        """Take over what earlier jobs with the same key tried; return how much.
+
+        A failure that a crowded machine may have caused gets one more chance.
+        """
         for record in self.ledger.trials().values():
-            self._remember(record)
+            if not (
+                _by_accident(record) and self.ledger.failures(record.candidate) < 2
+            ):
+                self._remember(record)
         return len(self.trials)
 
     def answer(self, config: Config, ratio: float | None) -> None:
@@ -99,3 +105,10 @@ class Journal:
         self.trials[record.candidate] = record
         if record.space == self.space:
             self.answer(record.config, record.ratio)
+
+
+def _by_accident(record: Record) -> bool:
+    """Whether a failure may be due to others: too little time, or memory."""
+    cause = record.cause.lower()
+    signs = ("time limit", "memory", "crash (sigkill)")
+    return record.status == "failed" and any(sign in cause for sign in signs)

@@ -62,7 +62,10 @@ class Ledger:
         if path.exists() and not path.is_file():
             raise CacheError(f"the ledger {path} is not a file; name a file")
         with _opened(path) as handle:
-            data = _read_all(handle)
+            try:
+                data = _read_all(handle)
+            except OSError as error:
+                raise _unusable("read", path, error) from error
         ledger = Ledger(path, key)
         bad = ledger._load(data)
         if bad:
@@ -91,6 +94,15 @@ class Ledger:
                 if known.status == "failed" and record.status == "measured":
                     found[record.candidate] = record
         return found
+
+    def failures(self, candidate: str) -> int:
+        """Return how many jobs *candidate* failed in."""
+        return sum(
+            record.candidate == candidate
+            and record.kind == "trial"
+            and record.status == "failed"
+            for record in self.records
+        )
 
     def _load(self, data: bytes) -> list[tuple[int, bytes]]:
         wanted, bad = self.key.digest(), []
@@ -128,15 +140,22 @@ def _opened(path: Path) -> Iterator[int]:
     try:
         handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     except OSError as error:
-        raise CacheError(
-            f"cannot open the ledger {path}: {error.strerror or error}; choose another "
-            "with --ledger PATH"
-        ) from error
+        raise _unusable("open", path, error) from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            raise _unusable("lock", path, error) from error
         yield handle
     finally:
         os.close(handle)
+
+
+def _unusable(what: str, path: Path, error: OSError) -> CacheError:
+    return CacheError(
+        f"cannot {what} the ledger {path}: {error.strerror or error}; choose another "
+        "with --ledger PATH"
+    )
 
 
 def _read_all(handle: int) -> bytes:

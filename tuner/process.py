@@ -54,11 +54,13 @@ class Worker:
     `start` does not wait: the process comes up while the parent goes on.
 
     *should_stop* is polled while waiting; when it says so, `Interrupted` is raised.
+    What the process prints is kept in *folder*, while it runs.
     """
 
     environment: Mapping[str, str]
     command: Sequence[str] = COMMAND
     should_stop: Callable[[], bool] = lambda: False
+    folder: Path | None = None
     _process: subprocess.Popen[bytes] | None = None
     _pending: bytes = b""
     _log: Path | None = None
@@ -77,7 +79,7 @@ class Worker:
     def start(self) -> None:
         """Start the process, ending an earlier one."""
         self.close()
-        handle, name = tempfile.mkstemp(prefix="tdsl_worker_", suffix=".log")
+        handle, name = tempfile.mkstemp(".log", "tdsl_worker_", self.folder)
         self._log = Path(name)
         self._pending, self._greeted = b"", False
         self._process = subprocess.Popen(

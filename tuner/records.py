@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Status = Literal["measured", "refused", "failed"]
 Kind = Literal["trial", "final"]
@@ -83,14 +83,42 @@ class Record:
         """Read a row; raise ValueError, KeyError or TypeError where it is not one."""
         known = {f.name for f in fields(Record)}
         values = {name: row[name] for name in known if name in row}
-        values["sizes"] = tuple(row.get("sizes", ()))
-        for name in ("samples", "rival_samples"):
-            values[name] = tuple(float(value) for value in row.get(name, ()))
-        if row["status"] not in ("measured", "refused", "failed"):
-            raise ValueError(f"status {row['status']!r}")
-        if not isinstance(row["config"], dict) or not isinstance(row["candidate"], str):
-            raise TypeError("config is an object and candidate a string")
+        for name, kinds in _ROW.items():
+            if name in values and not _is(values[name], kinds):
+                raise TypeError(f"{name} is {values[name]!r}")
+        for name in ("sizes", "samples", "rival_samples"):
+            kinds = (int,) if name == "sizes" else (int, float)
+            values[name] = tuple(row.get(name, ()))
+            if not all(_is(value, kinds) for value in values[name]):
+                raise TypeError(f"{name} holds {values[name]!r}")
+        if row["status"] not in get_args(Status) or row["kind"] not in get_args(Kind):
+            raise ValueError(f"status {row['status']!r}, kind {row['kind']!r}")
+        if row["status"] == "measured" and not values["samples"]:
+            raise ValueError("measured, but without samples")
+        if not all(_is(value, (int, str, bool)) for value in row["config"].values()):
+            raise TypeError(f"config is {row['config']!r}")
         return Record(**values)
+
+
+_TEXT, _NUMBER, _MAYBE = (str,), (int, float), (int, float, type(None))
+_ROW: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("key", "kind", "candidate", "status", "structure"), _TEXT),
+    **dict.fromkeys(("scheduled", "proof", "rival", "cause", "detail"), _TEXT),
+    **dict.fromkeys(("time", "space"), _TEXT),
+    **dict.fromkeys(("max_error_over_bound", "ratio", "seconds"), _MAYBE),
+    **dict.fromkeys(("sizes", "samples", "rival_samples"), (list, tuple)),
+    "config": (dict,),
+    "compile_seconds": _NUMBER,
+    "seed": (int, type(None)),
+}
+"""What JSON may hold for each field."""
+
+
+def _is(value: Any, kinds: tuple[type, ...]) -> bool:
+    """Whether *value* is of one of *kinds*; a bool is no number."""
+    if isinstance(value, bool):
+        return bool in kinds
+    return isinstance(value, kinds)
 
 
 def digest(value: Any) -> str:

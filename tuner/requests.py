@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ..binding import checked_shape, infer_dims
 from ..entries import Situation, fingerprint, program_hash, situation
 from ..errors import ArgumentError
 from ..ir.nodes import Function, Role
 from ..ir.numerics import Numerics
 from ..target import Target
 from .contenders import ContenderSource
-from .fingerprint import tool_versions
+from .fingerprint import code_stamp, tool_versions
 from .records import Key
 
 
@@ -74,7 +75,7 @@ class Request:
             self.threads,
             self.numerics,
             where.target,
-            tool_versions(),
+            {**tool_versions(), "sources": code_stamp()},
         )
 
     @property
@@ -114,4 +115,7 @@ def check_dims(
             raise ArgumentError(
                 f"{given}: {kernel} assumes a multiple of {dim.multiple}"
             )
-    return {name: dims[name] for name in known}
+    sizes = infer_dims(function, {}, dims)  # what else a call would refuse
+    for param in function.params:
+        checked_shape(function, param, sizes)
+    return sizes

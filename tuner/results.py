@@ -56,7 +56,10 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class TuningResult:
-    """The outcome of a job: times, the best schedule, what was tried, where it is."""
+    """The outcome of a job: times, the best schedule, what was tried, where it is.
+
+    *structure_rate* and *size_rate* are the candidates tried in a second, by phase.
+    """
 
     kernel: str
     dims: dict[str, int]
@@ -89,6 +92,8 @@ class TuningResult:
     elapsed: float
     budget: float
     seed: int
+    structure_rate: float | None = None
+    size_rate: float | None = None
 
     @property
     def exit_code(self) -> int:
@@ -136,6 +141,8 @@ class TuningResult:
             "refused": self.refused,
             "failed": self.failed,
             "resumed": self.resumed,
+            "structure_rate": self.structure_rate,
+            "size_rate": self.size_rate,
             "default_seconds": self.default_seconds,
             "best_seconds": self.best_seconds,
             "speedup": None if self.speedup is None else self.speedup.median,

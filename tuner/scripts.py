@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
 
@@ -19,7 +20,8 @@ CONTENDERS = "tdsl_numpy"
 def load_script(path: Path) -> ModuleType:
     """Execute the file at *path* as a module and return it.
 
-    Its folder is importable meanwhile, as for `python FILE`. Raise TdslError where
+    Its folder is importable meanwhile, as for `python FILE`. What it prints goes to
+    standard error: standard output is for results. Raise TdslError where
     there is no such file; errors of the script itself propagate.
     """
     path = path.resolve()
@@ -36,7 +38,8 @@ def load_script(path: Path) -> ModuleType:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        spec.loader.exec_module(module)
+        with redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
     except BaseException:
         sys.modules.pop(name, None)
         raise

@@ -12,11 +12,20 @@ answered from the ledger.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .candidates import Candidate, Failure, Measurement, Refused, Workshop
+from ..errors import CacheError, TuningError
+from .candidates import (
+    Candidate,
+    Failure,
+    Measurement,
+    Refused,
+    Workshop,
+    rebuild,
+)
 from .journal import Journal
 from .process import Interrupted
 from .proposals import Proposal, Proposer
@@ -24,7 +33,7 @@ from .records import Config, Record
 from .space import ConfigKey, SearchSpace, Subspace, config_key
 from .statistics import FLOOR, judge, median, median_interval, noise_floor, ratios
 
-Stop = Literal["budget", "exhausted", "interrupted"]
+Stop = Literal["budget", "exhausted", "interrupted", "unproved", "trouble"]
 Phase = Literal["structure", "size", "anything"]
 
 STRUCTURE_SHARE = 0.5
@@ -37,7 +46,7 @@ PATIENCE: dict[Phase, int] = {"structure": 24, "size": 24, "anything": 24}
 """Candidates without a new incumbent after which a phase ends."""
 NOISE_CAP = 0.03
 """The largest noise assumed: beyond it the interval of each comparison decides."""
-GRACE = 0.15
+GRACE = 0.05
 """The part of the budget by which the candidate in flight may overrun it."""
 COMPILE_LIMIT = 60.0
 """Seconds of compilation after which a candidate is given up, at most."""
@@ -59,7 +68,11 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How a search ended; ranked candidates are in the records of its ledger."""
+    """How a search ended; ranked candidates are in the records of its ledger.
+
+    *default* is None where it has no time; ratios then refer to another candidate.
+    *rates* has the candidates tried in a second by phase.
+    """
 
     stop: Stop
     default: Candidate | None
@@ -68,6 +81,8 @@ class Found:
     noise: float
     tried: int
     resumed: int
+    trouble: str = ""
+    rates: Mapping[str, float] = field(default_factory=dict)
 
 
 Batch = dict[str, tuple[Candidate, list[Proposal]]]
@@ -76,6 +91,10 @@ Batch = dict[str, tuple[Candidate, list[Proposal]]]
 
 class OutOfTime(Exception):
     """The budget is spent."""
+
+
+class Unproved(Exception):
+    """Not even the default schedule is proved."""
 
 
 @dataclass(slots=True)
@@ -89,7 +108,8 @@ class Search:
     clock: Callable[[], float]
     should_stop: Callable[[], bool] = lambda: False
     listen: Callable[[View], None] = lambda view: None
-    baseline: Candidate | None = field(default=None, init=False)
+    reference: Candidate | None = field(default=None, init=False)
+    default: Candidate | None = field(default=None, init=False)
     best: Candidate | None = field(default=None, init=False)
     best_ratio: float = field(default=1.0, init=False)
     noise: float = field(default=FLOOR, init=False)
@@ -97,12 +117,15 @@ class Search:
     _best_seconds: float | None = field(default=None, init=False)
     _compile_times: list[float] = field(default_factory=list, init=False)
     _phase: str = field(default="default", init=False)
+    _tried: Counter[str] = field(default_factory=Counter, init=False)
+    _spent: dict[str, float] = field(default_factory=dict, init=False)
 
     def run(self) -> Found:
         """Search until the budget is spent, the space exhausted, or told to stop."""
         self._start = self.clock()
         resumed = self.journal.replay()
         stop: Stop = "exhausted"
+        trouble = ""
         try:
             self._measure_default()
             self._resume_best()
@@ -112,21 +135,33 @@ class Search:
             stop = "budget"
         except Interrupted:
             stop = "interrupted"
+        except Unproved as error:
+            stop, trouble = "unproved", str(error)
+        except (OSError, CacheError, TuningError) as error:
+            if isinstance(error, TuningError) and self.best is None:
+                raise
+            stop, trouble = "trouble", f"the search ended early: {error}"
         return Found(
             stop,
-            self.baseline,
+            self.default,
             self.best,
             self.best_ratio,
             self.noise,
             len(self.journal.trials),
             resumed,
+            trouble,
+            self._rates(),
         )
+
+    def _rates(self) -> dict[str, float]:
+        """Return the candidates tried in a second, by phase."""
+        return {p: self._tried[p] / s for p, s in self._spent.items() if s > 0}
 
     # --- before the search -----------------------------------------------------
 
     def _measure_default(self) -> None:
         """Measure the default against itself: its time, and the noise of equals."""
-        candidate = self._build(self.space.default()) or self._build({})
+        candidate = self._build_default()
         if candidate is None:
             return
         known = self.journal.trials.get(candidate.identity)
@@ -141,46 +176,58 @@ class Search:
         if isinstance(result, Failure):
             self.journal.fail(candidate, result, seconds)
             return
-        self._become_baseline(candidate, result)
+        self.default = candidate
+        self._become_reference(candidate, result)
         if known is None:
             self.journal.measure(candidate, candidate, result, 1.0, seconds)
         self._show()
 
-    def _become_baseline(self, candidate: Candidate, result: Measurement) -> None:
+    def _build_default(self) -> Candidate | None:
+        """Build what a kernel runs untuned; raise Unproved where that has no proof.
+
+        Nothing runs without a proof, and where the default has none the sketch's other
+        points, which are built from the same primitives, have none either.
+        """
+        undecided = ""
+        for config in (self.space.default(), {}):
+            try:
+                return self.workshop.build(config)
+            except Refused as refused:
+                self.journal.refuse(config, refused)
+                if refused.proof in ("unknown", "refuted"):
+                    undecided = refused.detail
+        if undecided:
+            raise Unproved(f"the default schedule has no proof: {undecided}")
+        return None
+
+    def _become_reference(self, candidate: Candidate, result: Measurement) -> None:
         """Make *candidate* what ratios refer to, and the incumbent."""
         noise = noise_floor(ratios(result.rival_samples, result.samples))
         self.noise = min(noise, NOISE_CAP)
-        self.baseline = self.best = candidate
+        self.reference = self.best = candidate
         self.best_ratio = 1.0
         self._best_seconds = median(result.samples)
 
     def _resume_best(self) -> None:
         """Bring the best candidate of earlier jobs back as the incumbent."""
-        if self.baseline is None:
+        if self.reference is None:
             return
         for record in ranked(self.journal.trials.values()):
             assert record.ratio is not None
             if record.ratio >= 1.0 - self.noise:
                 return
-            candidate = self._rebuild(record)
+            candidate = rebuild(self.workshop, record)
             if candidate is None:
                 continue
             (seconds,) = self._compile([candidate])
             if isinstance(seconds, Failure):
                 continue
-            result = self.workshop.measure(candidate, self.baseline, self.noise)
+            result = self.workshop.measure(candidate, self.reference, self.noise)
             if isinstance(result, Measurement):
                 found = median(ratios(result.rival_samples, result.samples))
                 if found < 1.0:
                     self._take(candidate, found, median(result.samples))
                 return
-
-    def _rebuild(self, record: Record) -> Candidate | None:
-        try:
-            candidate = self.workshop.build(record.config)
-        except Refused:
-            return None
-        return candidate if candidate.identity == record.candidate else None
 
     # --- rounds and phases -----------------------------------------------------
 
@@ -215,7 +262,14 @@ class Search:
 
     def _search(self, space: Subspace, phase: Phase, until: float) -> None:
         """Try points of *space* until it is exhausted, stale, or *until* has come."""
-        self._phase = phase
+        self._phase, start = phase, self._elapsed()
+        try:
+            self._search_until(space, phase, until)
+        finally:
+            spent = self._elapsed() - start
+            self._spent[phase] = self._spent.get(phase, 0.0) + spent
+
+    def _search_until(self, space: Subspace, phase: Phase, until: float) -> None:
         proposer = Proposer(space, self.journal.seed + len(self.journal.answers))
         for config in self._known_points(space):
             proposer.replay(config, self.journal.answers[config_key(config)])
@@ -270,6 +324,7 @@ class Search:
         compiled = self._compile([c for c, _ in batch.values()]) if batch else []
         for (candidate, twins), seconds in zip(batch.values(), compiled, strict=True):
             ratio = self._measure(candidate, seconds)
+            self._tried[self._phase] += 1
             for proposal in twins:
                 self.journal.answer(proposal.config, ratio)
                 proposer.tell(proposal, ratio)
@@ -301,26 +356,26 @@ class Search:
             self.journal.fail(candidate, result, seconds)
             return None
         if self.best is None:
-            self._become_baseline(candidate, result)
+            self._become_reference(candidate, result)
         found = median_interval(ratios(result.rival_samples, result.samples))
         ratio = found.median * self.best_ratio
         wins = judge(found, self.noise) == "faster"
         if wins:
-            ratio = self._against_baseline(candidate, ratio)
+            ratio = self._against_reference(candidate, ratio)
         self.journal.measure(candidate, rival, result, ratio, seconds)
         if wins and ratio < self.best_ratio * (1.0 - self.noise / 2):
             self._take(candidate, ratio, median(result.samples))
         return ratio
 
-    def _against_baseline(self, candidate: Candidate, ratio: float) -> float:
+    def _against_reference(self, candidate: Candidate, ratio: float) -> float:
         """Return the ratio of a winner to the default, measured and not multiplied.
 
         A second look keeps lucky candidates from the throne, and errors of ratios from
         adding up over a chain of incumbents. Where it fails the first look stands, but
         does not win.
         """
-        assert self.baseline is not None
-        result = self.workshop.measure(candidate, self.baseline, self.noise)
+        assert self.reference is not None
+        result = self.workshop.measure(candidate, self.reference, self.noise)
         if isinstance(result, Failure):
             return max(ratio, self.best_ratio)
         return median(ratios(result.rival_samples, result.samples))

@@ -15,6 +15,8 @@ from time import perf_counter
 from .statistics import FLOOR, judge, median, median_interval, ratios
 
 LONGEST_BATCH = 100_000
+LONG_CALL = 0.05
+"""Seconds of a call from which a few rounds must do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +54,24 @@ class TimingLimits:
     """How long to time: a batch of calls, a pair of programs, the warm-up.
 
     A program whose first two batches take *hopeless* times its rival's is given up, and
-    one that needs twice as much again at once.
+    one whose first batch takes *hopeless_at_once* times that at once. A candidate that
+    *ran_long* was just called, for longer than a batch: that was its warm-up.
     """
 
     batch_seconds: float = 0.004
     pair_seconds: float = 0.12
     rounds_seconds: float = 3.0
+    rounds_at_least: int = DECISIVE
     warm_up_seconds: float = 0.01
     warm_up_calls: int = 50
     min_rounds: int = 3
     max_rounds: int = 13
+    longest_seconds: float = 4.0
     hopeless: float = 1.5
+    hopeless_at_once: float = 3.0
+    ran_long: bool = False
     attempts: int = 5
-    attempts_seconds: float = 0.2
+    attempts_seconds: float = 0.05
     noise: float = FLOOR
 
 
@@ -127,7 +134,7 @@ def time_pair(
     promising one gets all its rounds, so that it can win beyond the noise.
     """
     calls_rival = warm_up(rival, limits, watch)
-    calls = warm_up(candidate, limits, watch)
+    calls = 1 if limits.ran_long else warm_up(candidate, limits, watch)
     start = watch.clock()
     before: list[float] = []
     after: list[float] = []
@@ -148,13 +155,15 @@ def time_rounds(
 ) -> list[tuple[float, ...]]:
     """Time every program in each of *rounds* rounds, each starting with another.
 
-    Once the rounds decide anything, there are no more after `limits.rounds_seconds`.
+    After `limits.rounds_at_least`, there are no more once `limits.rounds_seconds` are
+    over.
     """
     calls = [warm_up(subject, limits, watch) for subject in subjects]
     samples: list[list[float]] = [[] for _ in subjects]
     start = watch.clock()
     for number in range(rounds):
-        if number >= DECISIVE and watch.clock() - start > limits.rounds_seconds:
+        late = watch.clock() - start > limits.rounds_seconds
+        if number >= limits.rounds_at_least and late:
             break
         order = [(number + offset) % len(subjects) for offset in range(len(subjects))]
         for index in reversed(order) if number % 2 else order:
@@ -169,7 +178,7 @@ def _decided(
 ) -> str:
     """Return why timing may stop now, or an empty text."""
     found = ratios(before, after)
-    if len(found) == 1 and found[0] > 2 * limits.hopeless:
+    if len(found) == 1 and found[0] > limits.hopeless_at_once:
         return "hopeless"
     if len(found) == 2 and min(found) > limits.hopeless:
         return "hopeless"
@@ -183,4 +192,22 @@ def _decided(
         return "faster"
     if spent > limits.pair_seconds and not promising:
         return "tie"
+    if len(found) >= DECISIVE and spent > limits.longest_seconds:
+        return "undecided"
     return ""
+
+
+def limits_for(call_seconds: float, noise: float) -> TimingLimits:
+    """Return how to time candidates whose calls take so long.
+
+    Where each call takes long, few rounds must do to drop a slower candidate; to call
+    one faster takes as many as ever.
+    """
+    if call_seconds < LONG_CALL:
+        return TimingLimits(noise=noise)
+    return TimingLimits(
+        noise=noise,
+        min_rounds=2,
+        hopeless_at_once=1.0 + max(0.1, 4.0 * noise),
+        ran_long=True,
+    )

@@ -13,15 +13,15 @@ import pickle
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..analysis.validate import validate
 from ..backends.source import emit_source
-from ..errors import BackendError, ScheduleError
+from ..errors import BackendError, ScheduleError, TuningError
 from ..ir.nodes import Function, Role
 from ..ir.numerics import Numerics
 from ..ir.printer import print_function
@@ -31,21 +31,19 @@ from ..schedules.sketches import Sketch
 from ..target import Target
 from .candidates import Candidate, Failure, Measurement, Refused
 from .contenders import ContenderSource
-from .crew import COMPILE_LIMIT, INSIDE, Crew, Hand
+from .crew import COMPILE_LIMIT, INSIDE, Crew
 from .final import FinalTiming
+from .finalists import Finalists, rounds_message
 from .problem import Program, input_file, make_problem, save_problem
 from .process import Worker, WorkerLost, pinned_environment
 from .records import Config
 from .results import Contender, Peak
+from .scratch import unwritable
 from .statistics import median
-from .timing import TimingLimits
+from .timing import DECISIVE, LONG_CALL, TimingLimits, limits_for
 
 CONTENDER_TURNS, CONTENDER_ROUNDS = 4, 3
 CONTENDER_COMMAND = (sys.executable, "-P", "-m", "tdsl.tuner.contender")
-FINAL_PROCESSES = 2
-FINAL_ROUNDS = 12
-"""Fresh processes, and rounds in each, of the final re-check."""
-
 NOISE_ROUNDS = 9
 """Rounds of the default against itself."""
 
@@ -64,11 +62,20 @@ class Job:
     target: Target
     seed: int
     folder: Path
+    final_seconds: float = 3.0
 
     @property
     def parallel(self) -> bool:
         """Whether parallel loops run on several threads."""
         return self.threads > 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What the run on poisoned outputs showed, besides that all was well."""
+
+    max_error_over_bound: float
+    seconds: float
 
 
 @dataclass(slots=True)
@@ -78,7 +85,7 @@ class CpuWorkshop:
     job: Job
     sketch: Sketch
     crew: Crew
-    _undecided: bool | None = field(default=None, init=False)
+    _checked: dict[str, _Checked] = field(default_factory=dict, init=False)
 
     @staticmethod
     @contextmanager
@@ -88,9 +95,18 @@ class CpuWorkshop:
         """Start the workers, evaluate the reference, and close them in the end."""
         crew = Crew(job.threads, job.target, job.folder, should_stop)
         try:
-            crew.start()
-            problem = make_problem(job.function, job.dims, job.numerics, job.seed)
-            save_problem(problem, job.folder)
+            try:
+                crew.start()
+                problem = make_problem(job.function, job.dims, job.numerics, job.seed)
+                save_problem(problem, job.folder)
+            except OSError as error:
+                raise unwritable(job.folder, error) from error
+            except MemoryError as error:
+                sizes = " ".join(f"{name}={size}" for name, size in job.dims.items())
+                raise TuningError(
+                    f"the arrays of {job.function.name} for {sizes} do not fit in "
+                    f"memory: {error}"
+                ) from error
             yield CpuWorkshop(job, sketch, crew)
         finally:
             crew.close()
@@ -111,11 +127,7 @@ class CpuWorkshop:
             raise _refusal(error) from error
         function = schedule.function
         proof = validate(job.function, function, job.numerics)
-        if self._undecided is None:  # the default, which is built first
-            self._undecided = proof.verdict == "unknown"
-        if proof.verdict == "refuted" or (
-            proof.verdict == "unknown" and not self._undecided
-        ):
+        if proof.verdict != "proved":  # a kernel would not run it either
             cause = "refuted by the proof" if proof.verdict == "refuted" else "no proof"
             raise Refused(cause, str(proof), proof.verdict)
         try:
@@ -161,22 +173,19 @@ class CpuWorkshop:
     ) -> Measurement | Failure:
         """Check *candidate* on poisoned outputs, then time it beside *rival*."""
         both = {c.structure: self._program_file(c) for c in (rival, candidate)}
-        limits = asdict(TimingLimits(noise=noise))
-        if candidate.identity == rival.identity:  # how noisy are equals?
-            limits["min_rounds"] = NOISE_ROUNDS
         try:
             for result in self.crew.load(both, COMPILE_LIMIT).values():
                 if isinstance(result, Failure):
                     return result
-            checked = self.crew.ask({"do": "check", **_call(candidate)})
-            if "cause" in checked:
-                return Failure(checked["cause"], checked["detail"])
+            checked = self._check(candidate)
+            if isinstance(checked, Failure):
+                return checked
             timed = self.crew.ask(
                 {
                     "do": "pair",
                     "rival": _call(rival),
                     "candidate": _call(candidate),
-                    "limits": limits,
+                    "limits": asdict(self._limits(candidate, rival, noise, checked)),
                 }
             )
         except WorkerLost as lost:
@@ -187,9 +196,30 @@ class CpuWorkshop:
         return Measurement(
             tuple(timed["candidate"]),
             tuple(timed["rival"]),
-            checked["max_error_over_bound"],
+            checked.max_error_over_bound,
             timed["stopped"],
         )
+
+    def _check(self, candidate: Candidate) -> _Checked | Failure:
+        """Run *candidate* twice on poisoned outputs, once a job."""
+        if candidate.identity not in self._checked:
+            reply = self.crew.ask({"do": "check", **_call(candidate)})
+            if "cause" in reply:
+                return Failure(reply["cause"], reply["detail"])
+            self._checked[candidate.identity] = _Checked(
+                float(reply["max_error_over_bound"]), float(reply.get("seconds", 0.0))
+            )
+        return self._checked[candidate.identity]
+
+    def _limits(
+        self, candidate: Candidate, rival: Candidate, noise: float, checked: _Checked
+    ) -> TimingLimits:
+        """Return how long to time; how noisy equals are takes a few rounds more."""
+        limits = limits_for(checked.seconds, noise)
+        if candidate.identity != rival.identity:
+            return limits
+        rounds = DECISIVE if checked.seconds >= LONG_CALL else NOISE_ROUNDS
+        return replace(limits, min_rounds=rounds, hopeless_at_once=float("inf"))
 
     # --- the end of a job ------------------------------------------------------
 
@@ -198,66 +228,34 @@ class CpuWorkshop:
     ) -> list[FinalTiming | Failure]:
         """Time *candidates* with constant sizes in fresh processes, interleaved."""
         files = [self._program_file(c, final=True) for c in candidates]
-        names = [path.stem for path in files]
-        samples: dict[str, list[float]] = {name: [] for name in names}
-        errors: dict[str, float] = {}
-        with self.crew.fresh(FINAL_PROCESSES) as hands:
-            programs = dict(zip(names, files, strict=True))
-            compiled = self.crew.load(programs, COMPILE_LIMIT)
-            failures = {n: r for n, r in compiled.items() if isinstance(r, Failure)}
-            for hand in hands:
-                alive = {n: f for n, f in programs.items() if n not in failures}
-                self._time_once(hand, alive, samples, errors, failures)
-        return [
-            failures.get(name) or FinalTiming(tuple(samples[name]), errors[name])
-            for name in names
-        ]
-
-    def _time_once(
-        self,
-        hand: Hand,
-        programs: Mapping[str, Path],
-        samples: dict[str, list[float]],
-        errors: dict[str, float],
-        failures: dict[str, Failure],
-    ) -> None:
-        """Check and time *programs* in one fresh process, adding to what is known."""
-        running = []
-        for name, path in programs.items():
-            result = _checked(hand, name, path, self.crew.limits)
-            if isinstance(result, Failure):
-                failures[name] = result
-            else:
-                errors[name] = max(result, errors.get(name, 0.0))
-                running.append(name)
-        running = [name for name in running if name in hand.loaded]
-        if not running:
-            return
-        try:
-            timed = hand.ask(_rounds(running, FINAL_ROUNDS), self.crew.limits)
-        except WorkerLost as lost:
-            failures.update({n: Failure(lost.cause, lost.detail) for n in running})
-            return
-        for name, values in zip(running, timed["samples"], strict=True):
-            samples[name] += values
+        programs = {path.stem: path for path in files}
+        timings = Finalists(self.crew, programs, self.job.final_seconds).time()
+        return [timings[path.stem] for path in files]
 
     def time_contender(self, source: ContenderSource, winner: Candidate) -> Contender:
         """Time a library in a process of its own, in turns with the *winner*."""
         environment = pinned_environment(self.job.threads) | {INSIDE: "1"}
-        worker = Worker(environment, CONTENDER_COMMAND, self.crew.should_stop)
+        worker = Worker(
+            environment, CONTENDER_COMMAND, self.crew.should_stop, self.job.folder
+        )
         name = self._program_file(winner, final=True).stem
         samples: list[float] = []
+        slow = (self.crew.call_seconds or 0.0) >= LONG_CALL
+        turns, rounds = (2, 1) if slow else (CONTENDER_TURNS, CONTENDER_ROUNDS)
         try:
             worker.start()
             for message in source.requests(self._inputs()):
                 reply = worker.ask(message, self.crew.limits)
                 if "cause" in reply:
                     return Contender(source.name, None, f"{reply['detail']}")
-            for _ in range(CONTENDER_TURNS):
-                self.crew.ask(_rounds([name], 1))  # what warms the machine for both
+            for _ in range(turns):
+                # One call of ours warms the machine for both.
+                self.crew.ask(rounds_message([name], 1, TimingLimits()))
                 time.sleep(0.05)  # idle threads of either library spin for a while
-                message = _rounds([source.kernel], CONTENDER_ROUNDS)
+                message = rounds_message([source.kernel], rounds, TimingLimits())
                 reply = worker.ask(message, self.crew.limits)
+                if "cause" in reply:
+                    return Contender(source.name, None, f"{reply['detail']}")
                 samples += reply["samples"][0]
         except WorkerLost as lost:
             return Contender(source.name, None, str(lost))
@@ -295,30 +293,10 @@ class CpuWorkshop:
                 self.job.parallel,
                 runtime_sizes=not final,
             )
-            path.write_bytes(pickle.dumps(program))
+            whole = path.with_suffix(".part")  # a full disk may cut it short
+            whole.write_bytes(pickle.dumps(program))
+            whole.replace(path)
         return path
-
-
-def _checked(
-    hand: Hand, name: str, path: Path, limits: Mapping[str, float]
-) -> float | Failure:
-    """Load and check a program; return its error over the bound."""
-    try:
-        loaded = hand.load(name, path, COMPILE_LIMIT)
-        if isinstance(loaded, Failure):
-            return loaded
-        reply = hand.ask({"do": "check", "name": name, "sizes": []}, limits)
-    except WorkerLost as lost:
-        return Failure(lost.cause, lost.detail)
-    if "cause" in reply:
-        return Failure(reply["cause"], reply["detail"])
-    return float(reply["max_error_over_bound"])
-
-
-def _rounds(names: Sequence[str], rounds: int) -> dict[str, Any]:
-    programs = [{"name": name, "sizes": []} for name in names]
-    limits = asdict(TimingLimits())
-    return {"do": "rounds", "programs": programs, "rounds": rounds, "limits": limits}
 
 
 def _call(candidate: Candidate) -> dict[str, Any]:

@@ -41,14 +41,6 @@ class Nest:
         return all(axes.isdisjoint(form.names()) for form in forms)
 
 
-def constant_extent(loop: For) -> int | None:
-    """Return the number of iterations of *loop* where it is a known constant."""
-    if len(loop.starts) != 1 or len(loop.stops) != 1:
-        return None
-    length = loop.stops[0] - loop.starts[0]
-    return max(0, -(-length.constant // loop.step)) if length.is_constant else None
-
-
 def subscript_names(access: Store | Reduce | Load) -> frozenset[str]:
     """Return the axes and dims in the subscripts of *access*."""
     return frozenset(name for form in access.index for name in form.names())
@@ -76,11 +68,6 @@ def is_contiguous(access: Store | Reduce | Load, axis: str) -> bool:
     last = access.index[-1]
     others = (name for form in access.index[:-1] for name in form.names())
     return last.coefficient(axis) == 1 and axis not in others
-
-
-def is_invariant(access: Store | Reduce | Load, axis: str) -> bool:
-    """Whether *access* touches the same element at every step of *axis*."""
-    return axis not in subscript_names(access)
 
 
 def innermost_loops(block: Block, outer: tuple[For, ...] = ()) -> list[tuple[For, ...]]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.affine import Affine
-from ..ir.nodes import Function
-from .certificate import Check
-from .model import Model, Occurrence, Place, box, build_model
+from .certificate import KERNEL, Check
+from .model import Model, Occurrence, box
 from .sets import Set, sample
 from .witness import Concrete
 
@@ -25,22 +23,6 @@ def check_bounds(model: Model, name: str = "in bounds") -> Check:
     return Check(name, "proved")
 
 
-def is_nonnegative(function: Function, form: Affine, axis: str | None = None) -> bool:
-    """Whether *form* is >= 0 wherever the body of *axis* runs, for all allowed sizes.
-
-    Without *axis*, *form* is over the dims only.
-    """
-    model = build_model(function)
-    place = model.places[axis] if axis else Place()
-    negative = -model.in_counters(form) - 1
-    return bool(place.domain(function, "", negative).is_empty())
-
-
-def is_divisible(function: Function, extent: Affine, factor: int) -> bool:
-    """Whether *factor* divides *extent*, a form over the dims, for all sizes."""
-    return is_nonnegative(function, -(extent % factor))
-
-
 def _refute(
     model: Model, name: str, occurrence: Occurrence, number: int, inside: Set
 ) -> Check:
@@ -52,5 +34,10 @@ def _refute(
     tensor = model.storage[access.tensor].tensor
     shape = ", ".join(map(str, tensor.shape))
     reason = f"{element} lies outside {tensor.name}[{shape}]"
+    span = occurrence.statement.span
+    if name == KERNEL:
+        verb = "reads" if number else "writes"
+        reason = f"{verb} {element} outside {tensor.name}[{shape}]"
+        span = (occurrence.loads[number - 1].span if number else None) or span
     where = concrete.iteration(occurrence, counters)
-    return Check(name, "refuted", reason, concrete.witness((where,), element))
+    return Check(name, "refuted", reason, concrete.witness((where,), element), span)

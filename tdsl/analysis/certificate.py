@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..ir.nodes import Span
+
+KERNEL = "the kernel itself"
+"""The name of the checks of what the user wrote; their reasons begin with a verb."""
+
 Verdict = Literal["proved", "refuted", "unknown"]
 
 
@@ -26,12 +31,16 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of one of the checks that make up a proof."""
+    """The result of one of the checks that make up a proof.
+
+    A fault of the kernel has the *span* of the text that is at fault, where known.
+    """
 
     name: str
     verdict: Verdict
     reason: str = ""
     witness: Witness | None = None
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,12 @@ class Certificate:
     checks: tuple[Check, ...]
     witness: Witness | None = None
     reassociated: bool = False
+
+    @property
+    def kernel_fault(self) -> Check | None:
+        """What is wrong with the kernel, whatever its schedule, or None."""
+        faults = (c for c in self.checks if (c.name, c.verdict) == (KERNEL, "refuted"))
+        return next(faults, None)
 
     def __str__(self) -> str:
         lines = [f"{self.verdict}: {self.reason}"]

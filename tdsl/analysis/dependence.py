@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..ir.affine import Affine
 from ..ir.nodes import Block, For, Function, If, LoopKind, Reduce
 from .certificate import Check, Witness
-from .model import Access, Model, Occurrence, build_model
+from .model import Access, Model, Occurrence
 from .sets import Map, earlier_image, later_image, same_prefix, sample_pair
 from .witness import Concrete
 
@@ -30,14 +30,6 @@ class Conflict:
         if self.reduction:
             return f"{text}: use rfactor to give each its own partial result"
         return text
-
-
-def check_parallel(function: Function, axis: str) -> Conflict | None:
-    """Return a reason why the iterations of *axis* are not independent, or None.
-
-    Raise `UnsupportedError` where the function has no exact model.
-    """
-    return find_conflict(build_model(function), axis)
 
 
 def check_concurrent_loops(model: Model) -> Check:

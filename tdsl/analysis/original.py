@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..ir.affine import Affine, name
 from ..ir.nodes import Expr, Function, Reduce, Store
 from .bounds import check_bounds
-from .certificate import Check
+from .certificate import KERNEL, Check
 from .flow import Sources, last_writers
 from .matching import Iteration, MismatchError
 from .model import Model, Occurrence, all_reads, build_model, entry_values
@@ -25,8 +25,6 @@ from .sets import (
     union,
 )
 from .witness import refute_unwritten
-
-KERNEL = "the kernel itself"
 
 Family = tuple[str, str]
 """The reductions of one operation on one tensor, whose order may be relaxed."""

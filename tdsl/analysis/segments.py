@@ -8,13 +8,10 @@ accumulated value that it reads, and a merge also uses the partial result.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import assert_never
 
-from ..ir.dtypes import DType
-from ..ir.nodes import Const, Load, Reduce, ReduceOp, Store
+from ..ir.nodes import Const, Load, Reduce, Store
 from .dataflow import Dataflow, see_through, to_original
 from .flow import last_writers
 from .model import Model, Occurrence, entry_values
@@ -97,22 +94,6 @@ def label_of(occurrence: Occurrence) -> str | None:
     return instance.label if instance else None
 
 
-def identity(op: ReduceOp, dtype: DType) -> float | int:
-    """Return the value that leaves every other one as it is under *op*."""
-    floating = dtype.kind == "float"
-    match op:
-        case ReduceOp.ADD:
-            return 0.0 if floating else 0
-        case ReduceOp.MUL:
-            return 1.0 if floating else 1
-        case ReduceOp.MAX:
-            return -math.inf if floating else -(1 << (dtype.bits - 1))
-        case ReduceOp.MIN:
-            return math.inf if floating else (1 << (dtype.bits - 1)) - 1
-        case _:
-            assert_never(op)
-
-
 def _operation(node: Occurrence) -> str:
     assert isinstance(node.statement, Reduce)
     return node.statement.op.value
@@ -158,7 +139,7 @@ def _is_identity(source: Occurrence | None, user: Occurrence) -> bool:
         return False
     assert isinstance(update, Reduce)
     # By repr, for -0.0 == 0.0, and adding -0.0 keeps the sign of a negative zero.
-    neutral = repr(identity(update.op, update.value.dtype))
+    neutral = repr(update.op.identity(update.value.dtype))
     return value.dtype == update.value.dtype and repr(value.value) == neutral
 
 

@@ -1,29 +1,36 @@
 """Translation validation: does a scheduled function compute what the user wrote?
 
-The whole result is proved, whoever made it, in symbolic sizes: see the checks in
-`bounds`, `dependence`, `instances`, `dataflow` and `reductions`. Outside what integer
-sets can express, or when they take too long, the answer is *unknown*.
+The whole result is proved, whoever made it, in symbolic sizes: that it is well-formed
+(`ir.verify`), on which the model relies, and then the checks in `bounds`,
+`dependence`, `instances`, `dataflow` and `reductions`. Outside what integer sets can
+express, or when they take too long, the answer is *unknown*.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
-from ..ir.nodes import Function, Role
+from ..ir.nodes import Function
 from ..ir.numerics import Numerics
+from ..ir.verify import verify
 from .bounds import check_bounds
-from .certificate import Certificate, Check, conclude
+from .certificate import KERNEL, Certificate, Check, conclude
 from .dataflow import NAME as DATAFLOW
 from .dataflow import trace_dataflow
 from .dependence import check_concurrent_loops
 from .instances import check_once, instance_maps
-from .model import Model, build_model
+from .model import build_model
 from .original import original_facts
 from .reductions import check_reordered
 from .sets import IslError, UnsupportedError, bounded
 
 OPERATIONS = 1_000_000
 """How many elementary steps isl may take for one proof: a second or two."""
+
+
+_LOCK = threading.Lock()
+"""One proof at a time: isl's context, its limits and our caches are not for threads."""
 
 
 def validate(
@@ -35,7 +42,7 @@ def validate(
     """
     checks: list[Check] = []
     try:
-        with bounded(OPERATIONS):
+        with _LOCK, bounded(OPERATIONS):
             for check in _checks(original, scheduled, numerics):
                 checks.append(check)
                 if check.verdict != "proved":
@@ -53,10 +60,11 @@ def _checks(
     if (original.params, original.dims) != (scheduled.params, scheduled.dims):
         yield Check("signature", "refuted", "the parameters or dims differ")
         return
+    yield _check_form(original, KERNEL)
+    yield _check_form(scheduled, "well-formed")
     facts = original_facts(original)
     yield facts.wellformed
     model = facts.model if scheduled is original else build_model(scheduled)
-    yield _check_inputs(model)
     yield check_bounds(model)
     yield check_concurrent_loops(model)
     maps = instance_maps(facts, model)
@@ -73,12 +81,14 @@ def _checks(
         yield check_reordered(facts, flow, numerics)
 
 
-def _check_inputs(model: Model) -> Check:
-    for occurrence in model.occurrences:
-        tensor = occurrence.write.tensor
-        if model.storage[tensor].role is Role.INPUT:
-            return Check("inputs", "refuted", f"the input {tensor} is written")
-    return Check("inputs", "proved")
+def _check_form(function: Function, name: str) -> Check:
+    """Check what the model relies on: names are unique, and used in their scopes."""
+    try:
+        verify(function)
+    except AssertionError as error:
+        malformed = "is malformed: " if name == KERNEL else ""
+        return Check(name, "refuted", f"{malformed}{error}")
+    return Check(name, "proved")
 
 
 def _isl_reason(error: IslError) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..ir.affine import Affine
-from ..ir.nodes import Block, Instance
+from ..ir.nodes import Block, Instance, Span
 from ..ir.printer import print_block
-from .certificate import Check, Witness
+from .certificate import KERNEL, Check, Witness
 from .model import AFTER_ALL, Access, Model, Occurrence, Reader
 from .sets import Set, sample
 
@@ -90,8 +90,27 @@ def refute_unwritten(model: Model, reader: Reader, domain: Set, name: str) -> Ch
     params, counters = sample(domain)
     concrete = Concrete(model, params)
     where, element = concrete.reading(reader, counters)
-    if reader.sequence == AFTER_ALL:
+    final = reader.sequence == AFTER_ALL
+    if name == KERNEL:
+        written = f"reads {element} before anything writes it"
+        reason = f"never writes {element}" if final else written
+    elif final:
         reason = f"{element} is never written"
     else:
         reason = f"{element} is read before anything writes it"
-    return Check(name, "refuted", reason, concrete.witness((where,), element))
+    witness = concrete.witness((where,), element)
+    return Check(name, "refuted", reason, witness, _reading_span(model, reader))
+
+
+def _reading_span(model: Model, reader: Reader) -> Span | None:
+    """Return the place of a reading; that of the last writer, where the caller reads.
+
+    That of the whole kernel, where nothing writes.
+    """
+    occurrence = model.named(reader.name)
+    if occurrence is None:
+        spans = [o.statement.span for o in model.writers_of(reader)]
+        return spans[-1] if spans else model.function.span
+    pairs = zip(occurrence.reads, occurrence.loads, strict=True)
+    found = [load.span for access, load in pairs if access is reader.access]
+    return next((span for span in found if span), occurrence.statement.span)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import NoReturn
 
 from ..ir.numerics import NUMERICS
 from ..target import PRESETS
 
 STAGES = ("parsed", "scheduled", "lowered", "source", "asm")
+_DIM = re.compile(r"[^\W\d]\w*=")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 _DESCRIPTION = """\
@@ -63,9 +67,44 @@ _DOCTOR = """\
 Report versions, the target, the measured peaks, folders, and what is missing."""
 
 
-def make_parser() -> argparse.ArgumentParser:
+class WrongArguments(SystemExit):
+    """Ends the program as argparse does, and knows why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(2)
+        self.reason = reason
+
+
+class Parser(argparse.ArgumentParser):
+    """Takes `DIM=VALUE` anywhere, between and behind options too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print *message* below the usage and end the program with code 2."""
+        self.print_usage(sys.stderr)
+        print(f"{self.prog}: error: {message}", file=sys.stderr)
+        raise WrongArguments(message)
+
+    def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
+        """Return the options; the first word that is no dim names the kernel."""
+        options, rest = self.parse_known_args(arguments)
+        if any(word.startswith("-") for word in rest) or (
+            rest and not hasattr(options, "dims")
+        ):
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        if hasattr(options, "dims"):
+            words = [options.kernel, *options.dims, *rest]
+            kernels = [word for word in words if not _DIM.match(word)]
+            if not kernels:
+                self.error("the kernel is missing; name it as FILE.py:KERNEL")
+            options.kernel = kernels[0]
+            words.remove(kernels[0])
+            options.dims = words
+        return options
+
+
+def make_parser() -> Parser:
     """Return the parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         "tdsl",
         description=_DESCRIPTION,
         epilog=_EXAMPLES,
@@ -84,7 +123,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    commands: argparse._SubParsersAction[Parser],
     name: str,
     summary: str,
     description: str,
@@ -132,7 +171,7 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=60.0,
         metavar="TIME",
-        help="how long to search: 45s, 2m (default: 60s)",
+        help="how long to search: 45s, 2m (default: 60s); the re-check comes on top",
     )
     _add_choices(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed of the search")

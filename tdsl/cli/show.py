@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import warnings
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..analysis.validate import validate
 from ..backends.cpu import compile_function
-from ..backends.registers import unroll_register_loops
+from ..backends.lower import lower
 from ..backends.source import emit_source
-from ..entries import fingerprint, lookup, program_hash, situation
-from ..errors import ArgumentError, ScheduleError
+from ..entries import fingerprint
+from ..errors import ArgumentError
+from ..executable import CpuBackend, Executable, ReferenceExecutable
 from ..ir.nodes import Function
 from ..ir.numerics import Numerics
 from ..ir.printer import print_function
 from ..kernel import Kernel
-from ..schedules.library import default_schedule
+from ..plans import plan
 from ..schedules.schedule import Schedule
 from ..target import Target, target_named
 from ..tuner.requests import check_dims
@@ -39,6 +43,9 @@ class View:
 
 def run(options: Namespace) -> int:
     """Print the stage that *options* name; return the exit code."""
+    target = target_named(options.target)
+    if options.stage == "asm" and not _compiles_for(target):
+        return _run_in_child(options, target)
     kernel, _, _ = load_kernel(options.kernel)
     dims = read_dims(options.dims)
     if dims:
@@ -49,39 +56,89 @@ def run(options: Namespace) -> int:
     if options.stage == "parsed":
         print(print_function(kernel.function), end="")
         return 0
-    view = _view(kernel, dims, options)
+    view = _view(kernel, dims, target, options)
     print(_STAGES[options.stage](view).rstrip())
     return 0
 
 
-def _view(kernel: Kernel, dims: dict[str, int], options: Namespace) -> View:
-    target = target_named(options.target)
-    threads = options.threads or target.cores
+def _compiles_for(target: Target) -> bool:
+    """Whether code that this process compiles is for *target*."""
+    return all(os.environ.get(k) == v for k, v in target.environment().items())
+
+
+def _run_in_child(options: Namespace, target: Target) -> int:
+    """Run the same command in a process that compiles for *target*."""
+    command = [sys.executable, "-P", "-m", "tdsl.cli", "show", options.kernel]
+    command += [*options.dims, "--stage", options.stage, "--target", options.target]
+    for name in ("threads", "numerics"):
+        value = getattr(options, name)
+        command += [f"--{name}", str(value)] if value is not None else []
+    done = subprocess.run(
+        command,
+        env={**os.environ, **target.environment()},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    print(done.stdout, end="")
+    return done.returncode
+
+
+def _view(
+    kernel: Kernel, dims: dict[str, int], target: Target, options: Namespace
+) -> View:
+    threads = options.threads or CpuBackend().threads
     numerics: Numerics = options.numerics or kernel.numerics
-    schedule, origin = _schedule(kernel, dims, threads, numerics, target)
+    shown = _ShownKernel(
+        kernel.function, numerics=numerics, backend=_ShownBackend(target, threads)
+    )
+    schedule, origin = shown.choice(dims)
     return View(kernel.function, schedule, origin, numerics, target, threads)
 
 
-def _schedule(
-    kernel: Kernel,
-    dims: dict[str, int],
-    threads: int,
-    numerics: Numerics,
-    target: Target,
-) -> tuple[Schedule, str]:
-    """Return the tuned schedule where there is one, else the default."""
-    function = kernel.function
-    if dims or not function.dims:
-        program = program_hash(function)
-        where = situation(program, dims, threads, numerics, fingerprint(target))
-        tuned = lookup(where)
-        if tuned is not None:
-            sizes = " ".join(f"{name}={size}" for name, size in dims.items())
-            try:
-                return Schedule.from_json(function, tuned), f"tuned for {sizes}"
-            except ScheduleError as error:
-                print(f"tdsl: the tuned schedule is void: {error}", file=sys.stderr)
-    return default_schedule(function, target, numerics), "default"
+@dataclass(frozen=True, slots=True)
+class _ShownBackend:
+    """Chooses schedules for a target and threads that need not be this machine's."""
+
+    target: Target
+    threads: int
+
+    @property
+    def machine(self) -> str:
+        return fingerprint(self.target)
+
+    def default_schedule(self, function: Function, numerics: Numerics) -> Schedule:
+        return plan(function, self.target, numerics)
+
+    def compile(self, function: Function, numerics: Numerics) -> Executable:
+        raise AssertionError("a kernel that is shown is not called")
+
+
+class _ShownKernel(Kernel):
+    """A kernel that tells which schedule a call would run."""
+
+    shown: Schedule
+
+    def compile(self, schedule: Schedule) -> Executable:
+        """Note *schedule* instead of compiling it; a default is shown unproved too."""
+        if self._tuned_schedules():
+            self.prove(schedule)
+        self.shown = schedule
+        return ReferenceExecutable(schedule.function)
+
+    def choice(self, dims: dict[str, int]) -> tuple[Schedule, str]:
+        """Return the tuned and proved schedule for *dims*, else the default."""
+        tuned = self._tuned_schedules().get(tuple(sorted(dims.items())))
+        if tuned is None:
+            return self._backend.default_schedule(self.function, self.numerics), (
+                "default"
+            )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self._executable(tuned)
+        for warning in caught:
+            print(f"tdsl: {warning.message}", file=sys.stderr)
+        sizes = " ".join(f"{name}={size}" for name, size in dims.items())
+        return self.shown, "default" if caught else f"tuned for {sizes}"
 
 
 def schedule_text(schedule: Schedule) -> str:
@@ -98,7 +155,7 @@ def _scheduled(view: View) -> str:
 
 
 def _lowered(view: View) -> str:
-    return print_function(unroll_register_loops(view.schedule.function))
+    return print_function(lower(view.schedule.function))
 
 
 def _source(view: View) -> str:

@@ -43,7 +43,8 @@ def run(options: Namespace) -> int:
         )
     finally:
         progress.close()
-    sys.stderr.write(report(result))
+    table = sys.stderr if options.json else sys.stdout
+    table.write(report(result))
     if options.json:
         print(json.dumps(result.to_json()))
     return result.exit_code

@@ -7,6 +7,7 @@ objects where users write them (annotations, captured variables); `to_affine` an
 
 from __future__ import annotations
 
+import keyword
 import math
 from typing import Any
 
@@ -52,6 +53,11 @@ def dim(
     """Create a symbolic size: `min <= size <= max`, and *multiple* divides it."""
     if not (isinstance(name, str) and name.isidentifier()):
         raise ArgumentError(f"dim({name!r}): write a name such as dim('M')")
+    if keyword.iskeyword(name):
+        raise ArgumentError(
+            f"dim({name!r}): {name} is a keyword of Python: write another name, such "
+            f"as dim('{name}_')"
+        )
     facts = {"min": min, "multiple": multiple} | ({} if max is None else {"max": max})
     for fact, value in facts.items():
         if not isinstance(value, int) or isinstance(value, bool):

@@ -22,8 +22,10 @@ Conventions that every pass relies on:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import assert_never
 
 from .affine import Affine
 from .dtypes import DType
@@ -149,6 +151,21 @@ class ReduceOp(Enum):
     MUL = "mul"
     MAX = "max"
     MIN = "min"
+
+    def identity(self, dtype: DType) -> float | int:
+        """Return the number that leaves every other one of *dtype* as it is."""
+        floating = dtype.kind == "float"
+        match self:
+            case ReduceOp.ADD:
+                return 0.0 if floating else 0
+            case ReduceOp.MUL:
+                return 1.0 if floating else 1
+            case ReduceOp.MAX:
+                return -math.inf if floating else -(1 << (dtype.bits - 1))
+            case ReduceOp.MIN:
+                return math.inf if floating else (1 << (dtype.bits - 1)) - 1
+            case _:
+                assert_never(self)
 
 
 class Memory(Enum):

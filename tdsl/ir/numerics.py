@@ -7,7 +7,8 @@ from typing import Literal, get_args
 Numerics = Literal["bitwise", "reassoc", "fast"]
 """`bitwise`: the operations of the source in the source's order, so every schedule
 gives the same bits. `reassoc`: reductions may be reordered and contracted to fused
-multiply-adds. `fast`: also approximate reciprocals and the like, within a stated
-bound."""
+multiply-adds. `fast`: division and square root may also be off by up to 4 units in
+the last place; a result is checked against that bound, but the CPU backend emits the
+same code for `fast` as for `reassoc`."""
 
 NUMERICS: tuple[str, ...] = get_args(Numerics)

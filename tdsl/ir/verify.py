@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from .affine import Affine
+from .extents import fixed_extent
 from .nodes import (
     Alloc,
     Binary,
@@ -45,19 +46,27 @@ def verify(function: Function) -> None:
     _verify_names(function)
     dims = frozenset(dim.name for dim in function.dims)
     for dim in function.dims:
-        assert dim.min >= 0 and dim.multiple >= 1, f"dim {dim.name}: {dim}"
-        assert dim.max is None or dim.min <= dim.max, f"dim {dim.name} is empty: {dim}"
+        _require(dim.min >= 0 and dim.multiple >= 1, f"dim {dim.name}: {dim}")
+        _require(
+            dim.max is None or dim.min <= dim.max, f"dim {dim.name} is empty: {dim}"
+        )
     for param in function.params:
         tensor = param.tensor
         _verify_forms(tensor.shape, dims, f"shape of {tensor.name}")
         scalar = not tensor.shape
-        assert not scalar or param.role is Role.INPUT, f"scalar result {tensor.name}"
+        _require(not scalar or param.role is Role.INPUT, f"scalar result {tensor.name}")
         output = param.role is Role.OUTPUT
-        assert output or not param.returned, f"returned {tensor.name} is no output"
+        _require(output or not param.returned, f"returned {tensor.name} is no output")
     roles = {param.tensor.name: param.role for param in function.params}
     tensors = {param.tensor.name: param.tensor for param in function.params}
     scope = _Scope(dims, dims, tensors, roles, parent=None)
     _verify_block(function.body, scope)
+
+
+def _require(condition: object, message: str) -> None:
+    # Not `assert`: a proof relies on these checks, and `python -O` drops assertions.
+    if not condition:
+        raise AssertionError(message)
 
 
 def _verify_names(function: Function) -> None:
@@ -70,8 +79,8 @@ def _verify_names(function: Function) -> None:
             names.append(node.tensor.name)
     seen: set[str] = set()
     for name in names:
-        assert name.isidentifier(), f"{name!r} is no identifier"
-        assert name not in seen, f"{name} names two things"
+        _require(name.isidentifier(), f"{name!r} is no identifier")
+        _require(name not in seen, f"{name} names two things")
         seen.add(name)
 
 
@@ -95,7 +104,7 @@ class _Scope:
 
 
 def _verify_block(block: Block, scope: _Scope) -> None:
-    assert isinstance(block.statements, tuple), "the statements of a block: no tuple"
+    _require(isinstance(block.statements, tuple), "the statements of a block: no tuple")
     for statement in block.statements:
         _verify_statement(statement, scope)
 
@@ -106,7 +115,7 @@ def _verify_statement(statement: Stmt, scope: _Scope) -> None:
             _verify_loop(statement, scope)
             _verify_block(statement.body, scope.inside(statement))
         case If():
-            assert statement.conditions, "an If without conditions"
+            _require(statement.conditions, "an If without conditions")
             _verify_forms(statement.conditions, scope.names, "condition")
             _verify_block(statement.body, scope.inside(None))
         case Store() | Reduce():
@@ -116,7 +125,7 @@ def _verify_statement(statement: Stmt, scope: _Scope) -> None:
             _verify_forms(tensor.shape, scope.names, f"shape of {tensor.name}")
             scalar = not tensor.shape
             register = statement.memory is Memory.REGISTER
-            assert register or not scalar, f"scalar {tensor.name} is not a register"
+            _require(register or not scalar, f"scalar {tensor.name} is not a register")
             scope.tensors[tensor.name] = tensor
         case _:
             assert_never(statement)
@@ -124,66 +133,62 @@ def _verify_statement(statement: Stmt, scope: _Scope) -> None:
 
 def _verify_loop(loop: For, scope: _Scope) -> None:
     where = f"loop {loop.axis}"
-    assert loop.starts and loop.stops, f"{where} has no start or no stop"
-    assert isinstance(loop.step, int) and loop.step >= 1, f"{where}: step {loop.step}"
+    _require(loop.starts and loop.stops, f"{where} has no start or no stop")
+    _require(
+        isinstance(loop.step, int) and loop.step >= 1, f"{where}: step {loop.step}"
+    )
     _verify_forms(loop.starts, scope.names, where)
     _verify_forms(loop.stops, scope.names, where)
     if loop.kind is LoopKind.VECTORIZED:
-        assert loop.step == 1, f"vectorized {where} has step {loop.step}"
+        _require(loop.step == 1, f"vectorized {where} has step {loop.step}")
     if loop.kind in (LoopKind.VECTORIZED, LoopKind.UNROLLED):
-        assert fixed_extent(loop) is not None, f"{loop.kind.value} {where} has no size"
+        _require(
+            fixed_extent(loop) is not None, f"{loop.kind.value} {where} has no size"
+        )
     if loop.kind is LoopKind.FUSED:
         parent = scope.parent
-        assert parent is not None and parent.body.statements == (loop,), (
-            f"fused {where} is not alone in the loop around it"
+        _require(
+            parent is not None and parent.body.statements == (loop,),
+            f"fused {where} is not alone in the loop around it",
         )
-
-
-def fixed_extent(loop: For) -> int | None:
-    """Return the greatest number of values *loop* spans if its bounds fix one.
-
-    That is so with one start s and a stop s + constant among its stops.
-    """
-    if len(loop.starts) != 1:
-        return None
-    spans = [stop - loop.starts[0] for stop in loop.stops]
-    return min((span.constant for span in spans if span.is_constant), default=None)
 
 
 def _verify_write(statement: Store | Reduce, scope: _Scope) -> None:
     name = statement.tensor
     tensor = _verify_element(name, statement.index, scope)
     role = scope.roles.get(name)
-    assert role is not Role.INPUT, f"a write to the input {name}"
+    _require(role is not Role.INPUT, f"a write to the input {name}")
     if isinstance(statement, Reduce):
-        assert isinstance(statement.op, ReduceOp), f"reduction {statement.op}"
-        assert tensor.dtype.kind != "bool", f"a reduction of the bool {name}"
+        _require(isinstance(statement.op, ReduceOp), f"reduction {statement.op}")
+        _require(tensor.dtype.kind != "bool", f"a reduction of the bool {name}")
     dtype = _verify_expr(statement.value, scope)
-    assert dtype == tensor.dtype.name, f"{dtype} stored in {name}: {tensor.dtype}"
+    _require(dtype == tensor.dtype.name, f"{dtype} stored in {name}: {tensor.dtype}")
     if statement.instance is not None:
         _verify_instance(statement.instance, scope)
 
 
 def _verify_instance(instance: Instance, scope: _Scope) -> None:
-    assert instance.label, "an instance without a label"
+    _require(instance.label, "an instance without a label")
     _verify_forms(instance.coordinates, scope.names, f"instance {instance.label}")
 
 
 def _verify_element(name: str, index: tuple[Affine, ...], scope: _Scope) -> Tensor:
-    assert name in scope.tensors, f"{name} is not declared here"
+    _require(name in scope.tensors, f"{name} is not declared here")
     tensor = scope.tensors[name]
     rank, given = len(tensor.shape), len(index)
-    assert rank == given, f"{name} has rank {rank} but {given} subscripts"
+    _require(rank == given, f"{name} has rank {rank} but {given} subscripts")
     _verify_forms(index, scope.names, f"subscript of {name}")
     return tensor
 
 
 def _verify_forms(forms: tuple[Affine, ...], names: frozenset[str], what: str) -> None:
-    assert isinstance(forms, tuple), f"{what}: no tuple"
+    _require(isinstance(forms, tuple), f"{what}: no tuple")
     for form in forms:
-        assert isinstance(form, Affine), f"{what}: {form!r} is no affine form"
-        unknown = sorted(form.names() - names)
-        assert not unknown, f"{what}: {unknown[0]} is not visible in {form}"
+        if not isinstance(form, Affine):
+            raise AssertionError(f"{what}: {form!r} is no affine form")
+        unknown = form.names() - names
+        if unknown:
+            raise AssertionError(f"{what}: {min(unknown)} is not visible in {form}")
 
 
 def _verify_expr(expr: Expr, scope: _Scope) -> str:
@@ -194,10 +199,10 @@ def _verify_expr(expr: Expr, scope: _Scope) -> str:
             _verify_const(expr)
         case Index():
             _verify_forms((expr.value,), scope.names, "index")
-            assert dtype.kind != "bool", f"an index of dtype {dtype}"
+            _require(dtype.kind != "bool", f"an index of dtype {dtype}")
         case Load():
             tensor = _verify_element(expr.tensor, expr.index, scope)
-            assert dtype == tensor.dtype, f"load of {expr.tensor} as {dtype}"
+            _require(dtype == tensor.dtype, f"load of {expr.tensor} as {dtype}")
         case Unary():
             _verify_unary(expr, _verify_expr(expr.operand, scope))
         case Binary():
@@ -205,14 +210,14 @@ def _verify_expr(expr: Expr, scope: _Scope) -> str:
             _verify_binary(expr, *sides)
         case Call():
             operand = _verify_expr(expr.operand, scope)
-            assert operand == dtype.name, f"{expr.function}: {operand} gives {dtype}"
-            assert dtype.kind != "bool", f"{expr.function} of bool"
+            _require(operand == dtype.name, f"{expr.function}: {operand} gives {dtype}")
+            _require(dtype.kind != "bool", f"{expr.function} of bool")
         case Select():
             condition = _verify_expr(expr.condition, scope)
-            assert condition == "bool", f"a condition of dtype {condition}"
+            _require(condition == "bool", f"a condition of dtype {condition}")
             for branch in (expr.then, expr.otherwise):
                 found = _verify_expr(branch, scope)
-                assert found == dtype.name, f"a branch of dtype {found} in {dtype}"
+                _require(found == dtype.name, f"a branch of dtype {found} in {dtype}")
         case Cast():
             _verify_expr(expr.operand, scope)
         case _:
@@ -223,26 +228,26 @@ def _verify_expr(expr: Expr, scope: _Scope) -> str:
 def _verify_const(expr: Const) -> None:
     wanted = {"float": float, "int": int, "bool": bool}[expr.dtype.kind]
     found = type(expr.value)
-    assert found is wanted, f"constant {expr.value!r} of dtype {expr.dtype}"
+    _require(found is wanted, f"constant {expr.value!r} of dtype {expr.dtype}")
 
 
 def _verify_unary(expr: Unary, operand: str) -> None:
-    assert expr.op in ("neg", "not"), f"operation {expr.op}"
-    assert operand == expr.dtype.name, f"{expr.op}: {operand} gives {expr.dtype}"
-    assert (expr.op == "not") == (operand == "bool"), f"{expr.op} of {operand}"
+    _require(expr.op in ("neg", "not"), f"operation {expr.op}")
+    _require(operand == expr.dtype.name, f"{expr.op}: {operand} gives {expr.dtype}")
+    _require((expr.op == "not") == (operand == "bool"), f"{expr.op} of {operand}")
 
 
 def _verify_binary(expr: Binary, left: str, right: str) -> None:
     op, dtype = expr.op, expr.dtype.name
-    assert left == right, f"{op} of {left} and {right}"
+    _require(left == right, f"{op} of {left} and {right}")
     if op in _COMPARISONS:
-        assert dtype == "bool", f"{op} gives {dtype}"
+        _require(dtype == "bool", f"{op} gives {dtype}")
         ordered = op not in ("eq", "ne")
-        assert not (ordered and left == "bool"), f"{op} of bools"
+        _require(not (ordered and left == "bool"), f"{op} of bools")
     elif op in _LOGIC:
-        assert left == dtype == "bool", f"{op} of {left} gives {dtype}"
+        _require(left == dtype == "bool", f"{op} of {left} gives {dtype}")
     else:
-        assert op in _ARITHMETIC, f"operation {op}"
-        assert left == dtype != "bool", f"{op} of {left} gives {dtype}"
+        _require(op in _ARITHMETIC, f"operation {op}")
+        _require(left == dtype != "bool", f"{op} of {left} gives {dtype}")
         division = op in ("div", "pow") and dtype in _INTEGER
-        assert not division, f"{op} of {dtype}"
+        _require(not division, f"{op} of {dtype}")

@@ -54,15 +54,15 @@ A_pack[(i_t - i_o)//12, k - k_o, i - i_t] * B_pack[j_t//32, k - k_o, j - j_t]  \
 """
 
 TOTAL = """
-def total(A: f32[N], C: output f32) for N:
-    C = 0.0  # S0
+def total(A: f32[N], C: output f32[1]) for N:
+    C[0] = 0.0  # S0
     for i in range(N):
-        C += A[i]  # S1[i]
+        C[0] += A[i]  # S1[i]
 """
 
 LANES = """
-def total(A: f32[N], C: output f32) for N:
-    C = 0.0  # S0
+def total(A: f32[N], C: output f32[1]) for N:
+    C[0] = 0.0  # S0
     P = local f32[8]
     for r in range(8):  # vectorized
         P[r] = 0.0
@@ -70,7 +70,7 @@ def total(A: f32[N], C: output f32) for N:
         for i in range(o, min(o + 8, N)):  # vectorized
             P[i - o] += A[i]  # S1[i]
     for q in range(8):
-        C += P[q]
+        C[0] += P[q]
 """
 
 SMOOTH = """

@@ -6,12 +6,14 @@ import random
 
 import pytest
 
+from tdsl.analysis.validate import validate
 from tdsl.ir.printer import print_function
 
 from ..fuzz.campaign import find_difference, run_campaign, run_kernel
 from ..fuzz.execute import FaultError, compile_function, initial
+from ..fuzz.faults import MALFORMATIONS
 from ..fuzz.programs import random_program
-from .kernels import SMOOTH, TOTAL, read
+from .kernels import PACKED, SMOOTH, TOTAL, read
 
 
 def test_verdicts_agree_with_execution() -> None:
@@ -20,6 +22,15 @@ def test_verdicts_agree_with_execution() -> None:
     assert report.pairs == 60 and report.faults >= 30
     proved = sum(n for text, n in report.verdicts.items() if "pair proved" in text)
     assert proved > 20
+
+
+def test_malformed_schedules_are_refuted() -> None:
+    rng = random.Random(1)
+    function = read(PACKED)
+    for spoil in MALFORMATIONS:
+        broken = spoil(function, rng)
+        assert broken is not None and broken != function
+        assert validate(function, broken).reason.startswith("well-formed: ")
 
 
 def test_execution_sees_differences() -> None:
@@ -31,7 +42,7 @@ def test_execution_sees_differences() -> None:
 
 
 def test_execution_checks_memory() -> None:
-    function = read(TOTAL, ("    C = 0.0  # S0\n", ""))
+    function = read(TOTAL, ("    C[0] = 0.0  # S0\n", ""))
     with pytest.raises(FaultError, match="reads"):
         compile_function(function)(initial(function, {"N": 2}, 1), {"N": 2}, iter)
 

@@ -13,7 +13,7 @@ from tdsl.backends.cpu import CompiledFunction, compile_function
 from tdsl.backends.reference import interpret
 from tdsl.errors import BackendError
 from tdsl.ir.affine import affine, name
-from tdsl.ir.dtypes import boolean, f32, i32, i64
+from tdsl.ir.dtypes import DType, boolean, f32, f64, i32, i64
 from tdsl.ir.nodes import (
     Binary,
     Block,
@@ -280,3 +280,67 @@ def test_assembly_of_a_matmul_has_fused_multiply_adds() -> None:
     function = read_function(KERNELS["packed"][0])
     compiled = compile_function(function, host(), parallel=False)
     assert "fma" in compiled.assembly().lower()
+
+
+def test_inputs_that_must_not_be_written_are_not_compiled_for_again() -> None:
+    function = read_function(KERNELS["axpy"][0].replace("axpy", "guarded"))
+    compiled = compile_function(function, host())
+    compiled.compile()
+    for writable in (True, False):
+        x, y = np.ones(9, np.float32), np.zeros(9, np.float32)
+        x.flags.writeable = writable
+        call(compiled, {"alpha": np.float32(2), "x": x, "y": y}, {"N": 9})
+        assert (y == 2).all()
+    assert len(compiled.entry.signatures) == 1
+    y.flags.writeable = False
+    with pytest.raises(TypeError, match="No matching definition"):
+        compiled.entry(2.0, x, y, 9)
+
+
+def test_one_text_for_two_stride_classes_is_compiled_once() -> None:
+    function = read_function(KERNELS["axpy"][0].replace("axpy", "classes"))
+    compiled = compile_function(function, host())
+    for layouts in ("CCC", "AUC", "UCF", "CCA"):
+        compiled.compile(layouts)
+        check(compiled, {"N": 9}, layouts)
+    assert len(compiled.entry.signatures) == 1
+
+
+def test_a_local_array_without_elements_may_have_a_negative_extent() -> None:
+    text = """
+def inner(X: f32[N], Y: inout f32[N]) for N:
+    T = local f32[N - 40, 8]
+    for i in range(N - 40):
+        T[i, 0] = X[i]
+    for j in range(N - 40):
+        Y[j] = T[j, 0]
+"""
+    compiled = compile_function(read_function(text), host())
+    check(compiled, {"N": 3})
+    check(compiled, {"N": 44})
+
+
+@pytest.mark.parametrize("exponent", [2.0, 3.0, 4.0, 0.5, -1.0])
+@pytest.mark.parametrize("dtype", [f32, f64], ids=str)
+def test_short_powers_stay_within_the_contract(dtype: DType, exponent: float) -> None:
+    at, shape = (name("i"),), (name("N"),)
+    value = Binary("pow", Load("x", at, dtype), Const(exponent, dtype), dtype)
+    function = vectorized(
+        Param(Tensor("x", dtype, shape), Role.INPUT),
+        Param(Tensor("y", dtype, shape), Role.OUTPUT),
+        body=Store("y", at, value, None),
+    )
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-45, 3e38, -2.0]
+    random = np.random.default_rng(0).uniform(-30, 30, 200)
+    x = np.concatenate([special, random, np.exp(random)]).astype(dtype.numpy)
+    y = np.zeros_like(x)
+    compiled = compile_function(function, host())
+    assert "power(" not in compiled.source
+    call(compiled, {"x": x, "y": y}, {"N": len(x)})
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.longdouble), np.longdouble(exponent))
+        wanted = exact.astype(dtype.numpy)
+        distance = np.abs(y - exact) / np.spacing(np.abs(wanted))
+    same = (y == wanted) & (np.signbit(y) == np.signbit(wanted))
+    right = same | (np.isnan(y) & np.isnan(wanted)) | (distance <= 2)
+    assert right.all(), (x[~right], y[~right], wanted[~right])

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from tdsl.analysis.validate import validate
 from tdsl.backends.facts import Facts
-from tdsl.backends.lower import lower, split_odd_vectors
-from tdsl.backends.plan import Plan
+from tdsl.backends.lower import lower, split_odd_vectors, without_sharing
+from tdsl.backends.plan import Plan, tile_loop
 from tdsl.backends.registers import register_layouts, unroll_register_loops
+from tdsl.backends.source import emit_source
+from tdsl.errors import BackendError
 from tdsl.ir.affine import name
 from tdsl.ir.nodes import Block, Dim, For, LoopKind, Store
 from tdsl.ir.printer import print_function
+from tdsl.ir.specialize import specialize
 from tdsl.ir.walk import loops, walk
+from tdsl.schedules.library import default_schedule
+from tdsl.schedules.sketches import sketch
+from tdsl.target import AVX2, AVX512, Target
 
 from ..ir_text import read_function
 from .scheduled import PACKED_MATMUL, PRIVATE, ROW_SUM, STAGED
@@ -63,7 +72,8 @@ def test_one_statement_object_in_two_places_is_told_apart() -> None:
     function = read_function(PRIVATE)
     nest = function.body.statements[0]
     twice = replace(function, body=Block((nest, nest)))
-    leaves = [id(node) for node in walk(lower(twice)) if isinstance(node, Store)]
+    apart = replace(twice, body=without_sharing(twice.body))
+    leaves = [id(node) for node in walk(apart) if isinstance(node, Store)]
     assert len(leaves) == len(set(leaves))
 
 
@@ -104,3 +114,84 @@ def test_facts_follow_steps_and_multiples() -> None:
     assert not facts.holds(name("M") - name("j") - 2)
     assert facts.holds(name("i") + name("M"))
     assert not facts.holds(name("i") - 1)
+
+
+def test_a_tile_loop_has_one_start() -> None:
+    text = WIDE.replace("range(i_o, min(", "range(max(i_o, 3), min(")
+    with pytest.raises(BackendError, match="vectorized loop 'i' has more than one"):
+        tile_loop(loops(read_function(text))["i"])
+    with pytest.raises(BackendError, match="more than one start"):
+        emit_source(read_function(text))
+
+
+def test_what_is_not_well_formed_is_not_emitted() -> None:
+    function = read_function(WIDE)
+    nest = function.body.statements[0]
+    twice = replace(function, body=Block((nest, nest)))
+    with pytest.raises(BackendError, match="not well-formed: i_o names two things"):
+        emit_source(twice)
+
+
+CONVOLUTION = """
+def conv(X: f32[Z, H, W], F: f32[O, Z, 3, 3], Y: output f32[O, H - 2, W - 2]) \
+for 1<=Z, 1<=O, 3<=H, 3<=W:
+    for p0 in range(O):
+        for q0 in range(H - 2):
+            for r0 in range(W - 2):
+                Y[p0, q0, r0] = 0.0  # S0[p0, q0, r0]
+    for p in range(O):
+        for q in range(H - 2):
+            for r in range(W - 2):
+                for z in range(Z):
+                    for a in range(3):
+                        for b in range(3):
+                            Y[p, q, r] += X[z, q + a, r + b] * F[p, z, a, b]  \
+# S1[p, q, r, z, a, b]
+""".replace("\\\n", "")
+BATCHED = """
+def batched(A: f32[Z, M, K], B: f32[Z, K, N], C: output f32[Z, M, N]) for Z, M, N, K:
+    for z0 in range(Z):
+        for i0 in range(M):
+            for j0 in range(N):
+                C[z0, i0, j0] = 0.0  # S0[z0, i0, j0]
+    for z in range(Z):
+        for i in range(M):
+            for j in range(N):
+                for k in range(K):
+                    C[z, i, j] += A[z, i, k] * B[z, k, j]  # S1[z, i, j, k]
+"""
+MATMUL = """
+def matmul(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:
+    for i0 in range(M):
+        for j0 in range(N):
+            C[i0, j0] = 0.0  # S0[i0, j0]
+    for i in range(M):
+        for j in range(N):
+            for k in range(K):
+                C[i, j] += A[i, k] * B[k, j]  # S1[i, j, k]
+"""
+
+
+@pytest.mark.parametrize("target", [AVX2, AVX512], ids=lambda target: target.name)
+@pytest.mark.parametrize("text", [MATMUL, BATCHED, CONVOLUTION])
+def test_lowered_default_schedules_are_still_proved(text: str, target: Target) -> None:
+    """What `lower` changes after the proof is proved here."""
+    function = read_function(text)
+    lowered = lower(default_schedule(function, target, "reassoc").function)
+    certificate = validate(function, lowered, "reassoc")
+    assert certificate.verdict == "proved", certificate.reason
+
+
+@pytest.mark.parametrize("tile", ["8x3", "14x2"])
+def test_code_for_known_sizes_is_as_short_as_for_others(tile: str) -> None:
+    """Only loops inside a register tensor's scope are unrolled for its sake."""
+    sizes = {"M": 2048, "N": 2048, "K": 2048}
+    space = sketch(specialize(read_function(MATMUL), sizes), AVX512, "reassoc")
+    schedule = space.build({**space.default(), "S1.tile": tile})
+    text = emit_source(schedule.function).text
+    assert len(text.splitlines()) < 400
+
+
+def test_a_load_into_a_register_takes_one_line() -> None:
+    text = emit_source(read_function(PACKED_MATMUL)).text
+    assert "acc_0_0 = load(C, " in text

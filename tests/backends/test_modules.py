@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -111,3 +115,63 @@ def test_equal_text_is_one_module_and_support_code_names_it(
     assert load_module("same", MODULE) is module
     monkeypatch.setattr(modules, "support_hash", lambda: "changed")
     assert load_module("same", MODULE) is not module
+
+
+def test_threads_that_ask_for_one_text_get_one_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDSL_CACHE", str(tmp_path))
+    imported = []
+    load = modules._import
+
+    def slowly(name: str, path: Path) -> ModuleType:
+        imported.append(name)
+        module = load(name, path)
+        time.sleep(0.05)
+        return module
+
+    monkeypatch.setattr(modules, "_import", slowly)
+    text = MODULE.replace("double", "shared")
+    together = threading.Barrier(4)
+
+    def ask(_: int) -> tuple[ModuleType, bool]:
+        together.wait()
+        module = load_module("shared", text)
+        return module, isinstance(module.shared._cache, modules.GuardedCache)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(ask, range(4)))
+    assert len(imported) == 1
+    assert all(each == (found[0][0], True) for each in found)
+
+
+def test_a_temporary_folder_goes_with_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaving = []
+    monkeypatch.setattr(
+        "atexit.register", lambda f, *a, **k: leaving.append(lambda: f(*a, **k))
+    )
+    monkeypatch.setattr(modules.tempfile, "tempdir", str(tmp_path))
+    folder = modules._temporary_folder.__wrapped__()
+    (folder / "module.py").write_text("")
+    for action in leaving:
+        action()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_moved_or_renamed_file_finds_its_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A comment that names the user's line is no part of the code."""
+    monkeypatch.setenv("TDSL_CACHE", str(tmp_path))
+    text = MODULE.replace("double", "moved").replace("x + x", "x + x  # old.py:7")
+    module = load_module("moved", text)
+    stamp = Path(str(module.__file__)).stat().st_mtime_ns
+    assert "# old.py:7" in Path(str(module.__file__)).read_text()
+    monkeypatch.delitem(sys.modules, module.__name__)
+    again = load_module("moved", text.replace("old.py:7", "new name.py:12"))
+    assert again.__file__ == module.__file__
+    assert Path(str(again.__file__)).stat().st_mtime_ns == stamp
+    other = load_module("moved", text.replace("x + x", "x * 2"))
+    assert other.__file__ != module.__file__

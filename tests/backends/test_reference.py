@@ -201,3 +201,19 @@ def f(x: f32[N], y: output f32[N]) for N:
         run(text, {"N": 3}, x=x, y=np.zeros(3))
     with pytest.raises(ArgumentError, match="output y is a list"):
         run(text, {"N": 3}, x=x, y=[0, 0, 0])
+
+
+def test_a_local_tensor_of_negative_extent_is_empty() -> None:
+    text = """
+def f(A: inout f32[M]) for M:
+    T = local f32[M - 4]
+    for i in range(M - 4):
+        T[i] = A[i]
+    for j in range(M - 4):
+        A[j] = T[j] + 1.0
+"""
+    few, many = np.zeros(2, np.float32), np.zeros(6, np.float32)
+    run(text, {"M": 2}, A=few)
+    run(text, {"M": 6}, A=many)
+    assert few.tolist() == [0, 0]
+    assert many.tolist() == [1, 1, 0, 0, 0, 0]

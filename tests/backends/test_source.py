@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from tdsl.ir.nodes import Span, Store
 from tdsl.ir.walk import rewrite
 
 from ..ir_text import read_function
+from .programs import in_double
 from .scheduled import AXPY, FIXED, KERNELS, PACKED_MATMUL, TWO_STAGES
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "axpy_source.py.txt"
@@ -171,3 +173,67 @@ def test_names_of_the_user_do_not_hide_operations() -> None:
 def test_emission_needs_no_numba() -> None:
     code = "import sys; import tdsl.backends.source; assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_lifted_sizes_leave_the_names_of_dims_alone() -> None:
+    text = """
+def scale(x: inout f32[i_o_size], T: inout f32[i_o_size]) for i_o_size:
+    for i_o in range(0, i_o_size, 64):
+        buffer = local f32[64]
+        for i in range(i_o, min(i_o + 64, i_o_size)):
+            buffer[i - i_o] = x[i]
+        for j in range(i_o, min(i_o + 64, i_o_size)):
+            T[j] = buffer[j - i_o]
+"""
+    source = emit_source(read_function(text), runtime_sizes=True)
+    (function,) = (
+        each
+        for each in ast.parse(source.text).body
+        if isinstance(each, ast.FunctionDef)
+    )
+    arguments = [each.arg for each in function.args.args]
+    assert len(arguments) == len(set(arguments)) == 3 + len(source.sizes)
+
+
+def test_dtypes_are_listed_in_one_place() -> None:
+    """A new dtype is one line in `tdsl.ir.dtypes`."""
+    listing = re.compile(r'DType\(|"f(32|64)": ')
+    folder = Path(emit_source.__code__.co_filename).parent
+    found = [
+        path.name for path in folder.glob("*.py") if listing.search(path.read_text())
+    ]
+    assert found == []
+
+
+def power(dtype: str, exponent: float, numerics: str) -> str:
+    """Return the code for a sum of powers."""
+    text = f"""
+def powers(x: f32[1], y: inout f32[1]):
+    y[0] += pow(x[0] - y[0], {exponent})
+"""
+    function = read_function(text)
+    function = in_double(function) if dtype == "f64" else function
+    return emit_source(function, numerics=numerics).text
+
+
+def test_powers_with_short_exponents_are_products_roots_and_quotients() -> None:
+    assert "fma(base, base, y_value)" in power("f32", 2.0, "reassoc")
+    assert "base_2 = mul(base, base)" in power("f64", 3.0, "reassoc")
+    assert "mul(base_2, base)" in power("f64", 3.0, "reassoc")
+    assert "mul(base_2, base_2)" in power("f32", 4.0, "fast")
+    assert "power_half(sub(" in power("f32", 0.5, "reassoc")
+    assert "div(f32(1.0), sub(" in power("f32", -1.0, "reassoc")
+    assert "power(sub(" in power("f32", 5.0, "reassoc")
+
+
+def test_bitwise_powers_change_only_where_the_bits_do_not() -> None:
+    assert "add(y_value, mul(base, base))" in power("f32", 2.0, "bitwise")
+    for dtype, exponent in (("f64", 2.0), ("f32", 3.0), ("f32", 0.5), ("f32", -1.0)):
+        assert "power(sub(" in power(dtype, exponent, "bitwise")
+
+
+def test_fast_emits_what_reassoc_does() -> None:
+    """As the meaning of the numerics classes says; it is checked more loosely."""
+    function = read_function(AXPY.replace("alpha * x[i]", "x[i] / alpha"))
+    texts = [emit_source(function, numerics=each).text for each in ("fast", "reassoc")]
+    assert texts[0].replace("fast", "reassoc") == texts[1]

@@ -7,7 +7,6 @@ import platform
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from tdsl.backends.cpu import compile_function
 from tdsl.errors import BackendError
 from tdsl.ir.dtypes import f32, f64, i64
-from tdsl.target import AVX2, AVX512, NEON, PRESETS, host, restricted, target_named
+from tdsl.target import AVX2, AVX512, NEON, PRESETS, host, target_named
 
 from ..ir_text import read_function
 from .scheduled import AXPY
@@ -53,12 +52,6 @@ def test_the_host_is_described() -> None:
     assert 0 < machine.l1 <= machine.l2
     assert not machine.environment()
     assert target_named("cpu") is machine
-
-
-def test_restricted_keeps_the_machine() -> None:
-    machine = replace(host(), l2=12345, cores=7)
-    target = restricted(AVX2, machine)
-    assert (target.l2, target.cores, target.vector_registers) == (12345, 7, 16)
 
 
 def test_unknown_targets_are_refused() -> None:

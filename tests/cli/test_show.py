@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from tdsl.analysis.certificate import Certificate
+from tdsl.backends.lower import lower
 from tdsl.cli import main
+from tdsl.cli.loading import load_kernel
 from tdsl.entries import Entry, fingerprint, program_hash, situation, store
+from tdsl.ir.nodes import Function
+from tdsl.ir.printer import print_function
+from tdsl.kernel import Kernel
+from tdsl.plans import plan
+from tdsl.schedules.schedule import Schedule
 from tdsl.target import host
 
 FILE = Path(__file__).with_name("matmul_file.py")
@@ -17,7 +26,7 @@ KERNEL = f"{FILE}:matmul"
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(["show", KERNEL, *arguments]) == 0
-    return capsys.readouterr().out.removeprefix("loaded\n")
+    return capsys.readouterr().out
 
 
 def test_parsed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,7 +49,45 @@ def test_source(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_lowered(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "for " in shown(capsys, "--stage", "lowered")
+    """All passes are shown, not only the first."""
+    text = shown(capsys, "--stage", "lowered")
+    kernel, _, _ = load_kernel(KERNEL)
+    schedule = plan(kernel.function, host(), kernel.numerics)
+    assert text.rstrip() == print_function(lower(schedule.function)).rstrip()
+
+
+def test_machine_code_of_another_target(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "--stage", "asm", "--target", "avx2", "--threads", "1")
+    assert "%ymm" in text
+    assert "%zmm" not in text
+
+
+def test_threads_are_counted_as_calls_count_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
+    assert "prange" not in shown(capsys, "--stage", "source")
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
+    assert "prange" in shown(capsys, "--stage", "source")
+
+
+def test_a_tuned_schedule_without_proof_is_not_shown(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    store_tuned(monkeypatch, tmp_path)
+
+    def undecided(function: Function, scheduled: Schedule, *_: object) -> Certificate:
+        tuned = len(scheduled.steps) == 1
+        return Certificate("unknown" if tuned else "proved", "gave up", ())
+
+    module = sys.modules[Kernel.__module__]  # `tdsl.kernel` is the decorator
+    monkeypatch.setattr(module, "prove", undecided)
+    assert main(["show", KERNEL, "M=8", "N=8", "K=8", "--threads", "1"]) == 0
+    found = capsys.readouterr()
+    assert found.out.startswith("# default")
+    assert "a tuned schedule is not used" in found.err
 
 
 def test_a_tuned_schedule_is_shown(
@@ -48,9 +95,16 @@ def test_a_tuned_schedule_is_shown(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    from tdsl.cli.loading import load_kernel
+    store_tuned(monkeypatch, tmp_path)
+    capsys.readouterr()
+    text = shown(capsys, "M=8", "N=8", "K=8", "--threads", "1")
+    assert text.startswith('# tuned for M=8 K=8 N=8\nschedule\n    .split("k", 4)\n')
+    assert shown(capsys, "M=9", "N=8", "K=8", "--threads", "1").startswith("# default")
 
-    monkeypatch.setenv("TDSL_CACHE", str(tmp_path))
+
+def store_tuned(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    """Store a schedule for 8 by 8 by 8 on one thread."""
+    monkeypatch.setenv("TDSL_CACHE", str(cache))
     kernel, _, _ = load_kernel(KERNEL)
     dims = {"M": 8, "N": 8, "K": 8}
     program = program_hash(kernel.function)
@@ -58,10 +112,6 @@ def test_a_tuned_schedule_is_shown(
     steps = [{"primitive": "split", "arguments": {"axis": "k", "factor": 4}}]
     schedule = json.dumps({"function": "matmul", "steps": steps})
     store(Entry(where, schedule, 1.0, 2.0, "proved"))
-    capsys.readouterr()
-    text = shown(capsys, "M=8", "N=8", "K=8", "--threads", "1")
-    assert text.startswith('# tuned for M=8 K=8 N=8\nschedule\n    .split("k", 4)\n')
-    assert shown(capsys, "M=9", "N=8", "K=8", "--threads", "1").startswith("# default")
 
 
 def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ KERNEL = f"{FILE}:matmul"
 
 def message(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(arguments) == 2
-    return capsys.readouterr().err.removeprefix("tdsl: ").rstrip()
+    error = capsys.readouterr().err.removeprefix("loaded\n")
+    return error.removeprefix("tdsl: ").rstrip()
 
 
 def test_no_such_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,12 +58,74 @@ def test_no_kernel(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         (["M=0", "N=8", "K=8"], "M=0: matmul assumes at least 1"),
         (["M=-3", "N=8", "K=8"], "M=-3: matmul assumes at least 1"),
         (["M=8", "N=8", "K=5000"], "K=5000: matmul assumes at most 4096"),
+        (["--budget", "45s", "M=8"], "matmul needs a size for K, N; add K=512 N=512"),
+        (["--seed=1", "M=8", "--threads", "1", "M=9"], "M is given twice"),
     ],
 )
 def test_dims(
     capsys: pytest.CaptureFixture[str], dims: list[str], expected: str
 ) -> None:
     assert message(capsys, "tune", KERNEL, *dims) == expected
+
+
+UNBOUNDED = """\
+import tdsl
+M = tdsl.dim("M", min=1)
+
+@tdsl.kernel
+def shorten(x: tdsl.f32[M]) -> tdsl.f32[M - 3]:
+    y = tdsl.empty((M - 3,), tdsl.f32)
+    for i in range(M - 3):
+        y[i] = x[i]
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("dim", "expected"),
+    [
+        ("M=3000000000", "dim M is 3000000000 (from the call), but must be at most"),
+        ("M=2", "the result y[M - 3] would have the size M - 3 = -1 for M = 2"),
+    ],
+)
+def test_sizes_that_no_call_can_have(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, dim: str, expected: str
+) -> None:
+    file = tmp_path / "unbounded.py"
+    file.write_text(UNBOUNDED)
+    assert expected in message(capsys, "tune", f"{file}:shorten", dim)
+
+
+def test_the_kernel_may_stand_anywhere() -> None:
+    words = ["tune", "M=1", "--json", KERNEL, "--budget", "1s", "N=2"]
+    options = make_parser().parse(words)
+    assert options.kernel == KERNEL
+    assert options.dims == ["M=1", "N=2"]
+
+
+@pytest.mark.parametrize(
+    "words", [["M=1"], [KERNEL, "M=1", "--bogus"], [KERNEL, "--budget", "x"]]
+)
+def test_wrong_usage_is_one_json_object(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["tune", *words, "--json"])
+    assert caught.value.code == 2
+    found = json.loads(capsys.readouterr().out)
+    assert found["exit_code"] == 2 and found["error"]
+
+
+@pytest.mark.parametrize(
+    ("file", "code"), [("missing.py:f", 2), (f"{FILE}:matmull", 2)]
+)
+def test_errors_are_one_json_object(
+    capsys: pytest.CaptureFixture[str], file: str, code: int
+) -> None:
+    assert main(["tune", file, "M=1", "--json"]) == code
+    found = json.loads(capsys.readouterr().out)
+    assert found["exit_code"] == code
+    assert "no" in found["error"]
 
 
 def test_a_file_that_exits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

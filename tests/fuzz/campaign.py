@@ -30,7 +30,7 @@ from .execute import (
     initial,
     ordering,
 )
-from .faults import FAULTS
+from .faults import FAULTS, MALFORMATIONS
 from .primitives import random_schedule
 from .programs import random_program
 from .rewrites import random_rewrites
@@ -167,7 +167,10 @@ def judge(report: Report, expected: Expected, scheduled: Function, fault: str) -
     started = time.perf_counter()
     certificate = validate(expected.function, scheduled, expected.numerics)
     report.milliseconds.append((time.perf_counter() - started) * 1e3)
-    difference = find_difference(expected, scheduled)
+    if fault in (malformed.__name__ for malformed in MALFORMATIONS):
+        difference = "it is malformed"
+    else:
+        difference = find_difference(expected, scheduled)
     verdict = certificate.verdict
     what = "planted" if fault else "pair"
     if verdict == "unknown":

@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tdsl.ir.affine import Affine, name
+from tdsl.ir.affine import Affine, constant, name
+from tdsl.ir.extents import fixed_extent
 from tdsl.ir.nodes import (
     Block,
     Const,
@@ -160,6 +161,72 @@ def parallelize_blindly(function: Function, rng: random.Random) -> Function | No
     return _put(function, loop, replace(loop, kind=kind))
 
 
+def reuse_axis(function: Function, rng: random.Random) -> Function | None:
+    """Give a loop the axis name of another one, which is empty."""
+    loop = _some_loop(function, rng)
+    if loop is None:
+        return None
+    empty = replace(loop, stops=loop.starts, step=1, body=Block(()))
+    empty = replace(empty, kind=LoopKind.SERIAL)
+    return _put(function, loop, Block((empty, _shortened(loop, rng))))
+
+
+def _shortened(loop: For, rng: random.Random) -> For:
+    return replace(loop, stops=_shift(loop.stops, -1, rng))
+
+
+def reuse_tensor(function: Function, rng: random.Random) -> Function | None:
+    """Declare a local tensor again, larger, after a use of the first."""
+    found = [a for a in allocations(function).values() if a.tensor.shape]
+    if not found:
+        return None
+    alloc = rng.choice(found)
+    shape = tuple(size - 1 for size in alloc.tensor.shape)
+    small = replace(alloc, tensor=replace(alloc.tensor, shape=shape))
+
+    def change(block: Block) -> Block:
+        if alloc not in block.statements:
+            return block
+        at = block.statements.index(alloc)
+        rest = block.statements[at + 1 :]
+        return Block((*block.statements[:at], small, *rest, alloc))
+
+    return _in_blocks(function, change)
+
+
+def hide_tensor(function: Function, rng: random.Random) -> Function | None:
+    """Declare a local tensor inside a guard that never holds."""
+    found = [*allocations(function).values()]
+    if not found:
+        return None
+    alloc = rng.choice(found)
+    guard = If((constant(-1),), Block((alloc,)))
+    return rewrite(function, lambda s: guard if s is alloc else s)
+
+
+def misuse_kind(function: Function, rng: random.Random) -> Function | None:
+    """Fuse a loop with none around it, or make a vector of loops of any length."""
+    if rng.random() < 0.5:
+        tops = [s for s in function.body.statements if isinstance(s, For)]
+        if not tops:
+            return None
+        top = rng.choice(tops)
+        return _put(function, top, replace(top, kind=LoopKind.FUSED))
+    found = [f for f in loops(function).values() if fixed_extent(f) is None]
+    if not found:
+        return None
+    loop = rng.choice(found)
+    return _put(function, loop, replace(loop, kind=LoopKind.VECTORIZED))
+
+
+MALFORMATIONS: tuple[Rewrite, ...] = (
+    reuse_axis,
+    reuse_tensor,
+    hide_tensor,
+    misuse_kind,
+)
+"""Mistakes after which a function is no program: no execution needs to show them."""
+
 FAULTS: tuple[Rewrite, ...] = (
     shift_bound,
     drop_bound,
@@ -173,6 +240,7 @@ FAULTS: tuple[Rewrite, ...] = (
     overwrite,
     shrink_local,
     parallelize_blindly,
+    *MALFORMATIONS,
 )
 
 
@@ -200,6 +268,18 @@ def _shift(
     place = rng.randrange(len(changed))
     changed[place] = changed[place] + shift
     return tuple(changed)
+
+
+def _in_blocks(function: Function, change: Callable[[Block], Block]) -> Function:
+    """Apply *change* to every block of *function*."""
+
+    def rule(statement: Stmt) -> Stmt:
+        if isinstance(statement, For | If):
+            return replace(statement, body=change(statement.body))
+        return statement
+
+    changed = rewrite(function, rule)
+    return replace(changed, body=change(changed.body))
 
 
 def _change_access(

@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tdsl.analysis.segments import identity
 from tdsl.ir.affine import Affine, affine, constant, name
+from tdsl.ir.extents import fixed_extent
 from tdsl.ir.nodes import (
     Alloc,
     Block,
@@ -147,7 +147,10 @@ def mark(function: Function, rng: random.Random) -> Function | None:
     if loop is None:
         return None
     child = _only_child(loop)
-    kind = rng.choice([LoopKind.PARALLEL, LoopKind.PARALLEL, LoopKind.VECTORIZED])
+    kinds = [LoopKind.PARALLEL, LoopKind.PARALLEL]
+    if loop.step == 1 and fixed_extent(loop) is not None:
+        kinds.append(LoopKind.VECTORIZED)
+    kind = rng.choice(kinds)
     new = replace(loop, kind=kind)
     if child is not None and rng.random() < 0.3:
         fused = replace(child, kind=LoopKind.FUSED)
@@ -225,7 +228,7 @@ def factor(function: Function, rng: random.Random) -> Function | None:
     one, two = _fresh(function, "r"), _fresh(function, "s")
     outer = _fresh(function, f"{loop.axis}o")
     zero = Store(
-        part.name, (name(one),), Const(identity(update.op, old.dtype), old.dtype), None
+        part.name, (name(one),), Const(update.op.identity(old.dtype), old.dtype), None
     )
     lane = name(loop.axis) - name(outer)
     inner = replace(

@@ -148,3 +148,9 @@ def test_forms_have_the_values_of_expressions(
 ) -> None:
     value = sympy.sympify(expression).subs({H: height, W: width})
     assert to_affine(expression).evaluate({"H": height, "W": width}) == value
+
+
+@pytest.mark.parametrize("word", ["lambda", "None", "in"])
+def test_keywords_are_no_names(word: str) -> None:
+    with pytest.raises(ArgumentError, match=f"{word} is a keyword of Python"):
+        dim(word)

@@ -237,6 +237,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"alpha": 1e39},
         "scale: alpha is 1e+39, which does not fit in f32: declare it f64",
     ),
+    "integer beyond floats": (
+        {"alpha": 10**400},
+        "scale: alpha is an integer of 1329 bits, which does not fit in f32: "
+        "pass one below 2**128",
+    ),
     "array": (
         {"alpha": array(2)},
         "scale: alpha has shape (2,), but the kernel takes one f32 number",

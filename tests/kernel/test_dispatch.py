@@ -38,6 +38,27 @@ def middle(A: f32[M, M]) -> f32[(M + 1) // 2]:
     return C
 
 
+def stretched(k: f64, X: f32[2 * M]) -> f32[4 * M]:
+    Y = tdsl.zeros(4 * M, f32)
+    for i in range(2 * M):
+        Y[i] = X[i] * f32(k)
+    return Y
+
+
+def first(X: f32[2 * M]) -> f32[1]:
+    Y = tdsl.empty(1, f32)
+    for i in range(1):
+        Y[i] = X[i]
+    return Y
+
+
+def fixed(A: f32[2]) -> f32[2]:
+    B = tdsl.empty(2, f32)
+    for i in range(2):
+        B[i] = A[i]
+    return B
+
+
 class Spy:
     """Record the calls of an entry, or of the slow path."""
 
@@ -116,6 +137,23 @@ def test_numbers() -> None:
         assert not shift_call.is_fast(odd, x, y)
 
 
+def test_numbers_that_no_float_holds_go_the_slow_way() -> None:
+    call = Setup(stretched)
+    assert call.is_fast(10**300, array(2))
+    assert not call.is_fast(10**400, array(2))
+
+
+@pytest.mark.parametrize("size", [8, 2**31, 2**32])
+def test_sizes_above_the_limit_go_the_slow_way(size: int) -> None:
+    repeated = np.lib.stride_tricks.as_strided(array(1), (size,), (0,))
+    assert Setup(first).is_fast(repeated) is (size == 8)
+
+
+def test_a_result_above_the_limit_goes_the_slow_way() -> None:
+    huge = np.lib.stride_tricks.as_strided(array(1), (2**30,), (0,))
+    assert not Setup(stretched).is_fast(1.0, huge)
+
+
 def odd_arrays() -> dict[str, Any]:
     raw = np.zeros(25, np.uint8)
     huge = np.lib.stride_tricks.as_strided(array(1), (2**31, 1), (0, 0))
@@ -162,6 +200,13 @@ def test_results_that_cannot_be_written_go_the_slow_way() -> None:
         assert not call.is_fast(1, x, y)
     assert call.is_fast(1, x, array(5, dtype=np.float64)[::-1])
     assert call.is_fast(1, x[::-1], array(10, dtype=np.float64)[::2])
+
+
+@pytest.mark.parametrize("by_size", [False, True])
+def test_the_key_without_dims(by_size: bool) -> None:
+    call = Setup(fixed, by_size=by_size)
+    result = call(array(2))
+    assert call.keys == [entry_key(call.function, (array(2), result), ())]
 
 
 @pytest.mark.parametrize("by_size", [False, True])

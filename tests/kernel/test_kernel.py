@@ -15,7 +15,7 @@ import pytest
 
 import tdsl
 from tdsl import entries, f32
-from tdsl.errors import ArgumentError, ProofError, ScheduleError
+from tdsl.errors import ArgumentError, BackendError, ProofError, ScheduleError
 from tdsl.executable import ReferenceBackend, ReferenceExecutable
 from tdsl.ir.nodes import Block, Function
 from tdsl.ir.numerics import Numerics
@@ -182,6 +182,59 @@ def test_a_tuned_schedule_that_does_not_apply_is_reported(tuned: Any) -> None:
     with pytest.warns(entries.EntryWarning, match="matmul: a tuned schedule is not"):
         kernel(A, B)
     assert backend.compiled == [kernel.function]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        ('"factor": 2', '"factor": null'),
+        ('"axis": "j"', '"axis": ["j"]'),
+        ('"primitive": "split"', '"primitive": "exec"'),
+    ],
+)
+def test_a_damaged_tuned_schedule_is_reported(
+    tuned: Any, damage: tuple[str, str]
+) -> None:
+    backend = Recorder()
+    kernel = Kernel(matmul.function, backend=backend)
+    text = kernel.schedule().split("j", 2).to_json()
+    assert damage[0] in text
+    tuned(kernel, text.replace(*damage), M=3, N=5, K=4)
+    with pytest.warns(entries.EntryWarning, match="a tuned schedule is not") as seen:
+        np.testing.assert_array_equal(kernel(A, B), A @ B)
+    assert [warning.filename for warning in seen] == [__file__]
+    assert backend.compiled == [kernel.function]
+
+
+def test_a_tuned_schedule_that_does_not_compile_is_reported(tuned: Any) -> None:
+    class Picky(Recorder):
+        def compile(self, function: Function, numerics: Numerics) -> Any:
+            if function != matmul.function:
+                raise BackendError("too many registers")
+            return super().compile(function, numerics)
+
+    kernel = Kernel(matmul.function, backend=Picky())
+    tuned(kernel, kernel.schedule().split("j", 2).to_json(), M=3, N=5, K=4)
+    with pytest.warns(entries.EntryWarning, match="not used: too many") as seen:
+        np.testing.assert_array_equal(kernel(A, B), A @ B)
+    assert [warning.filename for warning in seen] == [__file__]
+
+
+def test_a_tuned_kernel_without_dims_calls_fast(
+    tuned: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @tdsl.kernel
+    def double(X: f32[4]) -> f32[4]:
+        Y = tdsl.empty(4, f32)
+        for i in range(4):
+            Y[i] = 2 * X[i]
+        return Y
+
+    kernel, x = Kernel(double.function, backend=Recorder()), A[0]
+    tuned(kernel, kernel.schedule().split("i", 2).to_json())
+    kernel(x)
+    monkeypatch.setattr(Kernel, "_entry", None)
+    np.testing.assert_array_equal(kernel(x), 2 * x)
 
 
 def test_unknown_numerics() -> None:

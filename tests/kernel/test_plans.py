@@ -149,6 +149,7 @@ def test_the_stamp_covers_the_sources_and_versions(
     stamp = plans.sources_stamp()
     names = {"/".join(file.parts[-2:]) for file in plans._sources()}
     assert {"analysis/validate.py", "schedules/loops.py", "ir/nodes.py"} <= names
+    assert {"tdsl/plans.py", "tdsl/entries.py", "tdsl/target.py"} <= names
     plans.sources_stamp.cache_clear()
     monkeypatch.setattr(plans, "version", lambda name: "next")
     try:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdsl.ir.affine import Affine, affine, name
+from tdsl.ir.extents import most_iterations
 from tdsl.ir.nodes import Block, Dim, For, LoopKind
 from tdsl.schedules.bounds import (
-    constant_extent,
     extent_over_dims,
     highest,
     is_nonnegative,
@@ -128,8 +128,8 @@ def test_the_last_tile_of_a_tile_is_exact() -> None:
 @pytest.mark.parametrize(
     ("axis", "extent"), [("o", None), ("t", 3), ("i", 2), ("r", 3)]
 )
-def test_constant_extent(axis: str, extent: int | None) -> None:
-    assert constant_extent(NEST[axis]) == extent
+def test_most_iterations(axis: str, extent: int | None) -> None:
+    assert most_iterations(NEST[axis]) == extent
 
 
 def test_extent_over_dims_prefers_constants() -> None:

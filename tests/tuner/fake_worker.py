@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 from tdsl.tuner.serving import Reply, Request, Sizes, run_worker
 from tdsl.tuner.timing import Subject
@@ -19,6 +20,15 @@ FATE = os.environ.get("TDSL_FAKE", "")
 
 class WrongResult(Exception):
     cause = "wrong result"
+
+
+def seen_before() -> bool:
+    """Return whether another process already asked."""
+    path = Path(os.environ["TDSL_FAKE_SEEN"])
+    if path.exists():
+        return True
+    path.touch()
+    return False
 
 
 class FakeEngine:
@@ -42,7 +52,7 @@ class FakeEngine:
 
     def check(self, name: str, sizes: Sizes) -> Reply:
         fate = FATE or name
-        if fate == "crash":
+        if fate == "crash" or (fate == "second-check" and seen_before()):
             os.kill(os.getpid(), signal.SIGSEGV)
         if fate == "exit":
             sys.stderr.write("the end\n")
@@ -55,7 +65,12 @@ class FakeEngine:
         return {"max_error_over_bound": 0.5}
 
     def run(self, name: str, sizes: Sizes) -> Subject:
+        if name == "broken-timed":
+            raise ValueError("no such array")
+        if name == "crash-timed":
+            return Subject(lambda: os.kill(os.getpid(), signal.SIGSEGV))
         seconds = 0.0002 * (1 + len(name) % 3) if FATE else 0.0005
+        seconds = 0.06 if name == "slow" else seconds
         return Subject(lambda: time.sleep(seconds))
 
     def peak(self, request: Request) -> Reply:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,6 +90,40 @@ def test_a_corrupt_file_is_warned_about_and_ignored(text: str) -> None:
         warnings.simplefilter("ignore")
         store(ENTRY)
     assert lookup(WHERE) is not None
+
+
+def test_a_bad_row_costs_only_itself(private: Path) -> None:
+    store(ENTRY)
+    path = store(replace(ENTRY, situation=replace(WHERE, threads=2)))
+    content = json.loads(path.read_text())
+    del content["entries"][0]["dims"]
+    damaged = json.dumps(content)
+    path.write_text(damaged)
+    with pytest.warns(EntryWarning, match="entry 1: KeyError"):
+        assert lookup(replace(WHERE, threads=2)) is not None
+    store(replace(ENTRY, situation=replace(WHERE, threads=3)))
+    assert {entry.situation.threads for entry in entries("p")} == {2, 3}
+    aside = private / "entries" / "p.json.corrupt"
+    assert aside.read_text() == damaged
+    forget(replace(WHERE, threads=3))
+    assert {entry.situation.threads for entry in entries("p")} == {2}
+
+
+@pytest.mark.parametrize("change", [lambda: store(ENTRY), lambda: forget(WHERE)])
+def test_a_file_that_cannot_be_read_is_not_rewritten(
+    change: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = replace(WHERE, threads=2)
+    store(replace(ENTRY, situation=other))
+
+    def fail(*arguments: object, **options: object) -> str:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", fail)
+        with pytest.raises(CacheError, match="not rewritten: Input/output error"):
+            change()
+    assert lookup(other) is not None
 
 
 def test_an_unwritable_folder_is_an_error(private: Path) -> None:

@@ -7,16 +7,19 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tdsl
 from tdsl import f32
+from tdsl.analysis.certificate import Certificate
 from tdsl.entries import (
     Entry,
     entries,
@@ -26,13 +29,18 @@ from tdsl.entries import (
     situation,
     store,
 )
-from tdsl.errors import ArgumentError, TuningError
+from tdsl.errors import ArgumentError, CacheError, TuningError
 from tdsl.target import host
-from tdsl.tuner import crew, ledger, tune
+from tdsl.tuner import crew, ledger, requests, search, tune, workshop
+from tdsl.tuner import fingerprint as fingerprint_module
 from tdsl.tuner import job as jobs
+from tdsl.tuner.candidates import Candidate, Failure, Measurement
+from tdsl.tuner.process import Worker
 from tdsl.tuner.report import duration, report
 from tdsl.tuner.results import TuningResult
+from tdsl.tuner.scratch import scratch_folder
 from tdsl.tuner.stopping import StopRequest
+from tdsl.tuner.workshop import CpuWorkshop
 
 M, N = tdsl.dims("M N", min=1)
 
@@ -43,6 +51,15 @@ def scale(x: f32[M, N]) -> f32[M, N]:
     for i, j in tdsl.grid(M, N):
         y[i, j] = 2.0 * x[i, j] + 1.0
     return y
+
+
+WHERE = situation(
+    program_hash(scale.function),
+    {"M": 30, "N": 40},
+    1,
+    "reassoc",
+    fingerprint(host()),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -159,14 +176,7 @@ def test_an_interruption_keeps_a_stored_schedule(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A job stopped after the default does not know better than an earlier one."""
-    where = situation(
-        program_hash(scale.function),
-        {"M": 30, "N": 40},
-        1,
-        "reassoc",
-        fingerprint(host()),
-    )
-    store(Entry(where, '{"steps": []}', 1.0, 2.0, "proved"))
+    store(Entry(WHERE, '{"steps": []}', 1.0, 2.0, "proved"))
 
     class Impatient(StopRequest):
         def __call__(self) -> bool:
@@ -181,7 +191,154 @@ def test_an_interruption_keeps_a_stored_schedule(
     result = job(monkeypatch, "fine")
     assert result.exit_code == 130
     assert result.trials == 1
-    assert lookup(where) is not None
+    assert lookup(WHERE) is not None
+
+
+def test_a_failed_default_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are compared with one another then, and a stored schedule is kept."""
+    store(Entry(WHERE, '{"steps": []}', 1.0, 2.0, "proved"))
+    measure, first = CpuWorkshop.measure, []
+
+    def failing(
+        workshop: CpuWorkshop, candidate: Candidate, rival: Candidate, noise: float
+    ) -> Measurement | Failure:
+        first.append(candidate.identity)
+        if candidate.identity == first[0]:
+            return Failure("wrong result", "as planned")
+        return measure(workshop, candidate, rival, noise)
+
+    monkeypatch.setattr(CpuWorkshop, "measure", failing)
+    result = job(monkeypatch, "fine")
+    assert result.trials >= 1
+    assert result.outcome != "default"
+    assert result.exit_code == 1
+    assert "the default schedule could not be measured" in report(result)
+    assert lookup(WHERE) is not None
+
+
+@pytest.mark.parametrize("error", [KeyError("samples"), TuningError("no"), OSError(28)])
+def test_the_winner_is_stored_before_anything_is_compared(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    stored: list[Entry] = []
+
+    def fail(*arguments: object) -> None:
+        assert stored
+        raise error
+
+    monkeypatch.setattr(jobs, "_outcome", lambda found, verdict: "improved")
+    monkeypatch.setattr(jobs, "store", lambda entry: stored.append(entry) or Path("e"))
+    monkeypatch.setattr(CpuWorkshop, "time_contender", fail)
+    monkeypatch.setattr(CpuWorkshop, "peak", fail)
+    monkeypatch.setenv("TDSL_FAKE", "fine")
+    result = tune(
+        scale, {"M": 30, "N": 40}, budget_s=1.0, threads=1, contender=np.positive
+    )
+    assert stored and result.entry == Path("e")
+    assert result.exit_code == 1
+    assert "the library was not timed" in report(result)
+    assert "peak was not measured" in report(result)
+
+
+def test_an_undecided_schedule_never_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def undecided(*arguments: object) -> Certificate:
+        return Certificate("unknown", "gave up", ())
+
+    monkeypatch.setattr(workshop, "validate", undecided)
+    result = job(monkeypatch, "fine")
+    assert result.exit_code == 4
+    assert result.trials == 0
+    assert "the default schedule has no proof" in report(result)
+
+
+def test_no_room_for_the_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(workshop, "save_problem", full)
+    with pytest.raises(CacheError, match=r"cannot write to .*tdsl_tune_.*No space"):
+        job(monkeypatch, "fine")
+
+
+def test_no_room_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk fills up while the search runs: it ends with what it knows."""
+    pickle_program, count = CpuWorkshop._program_file, [0]
+
+    def full(shop: CpuWorkshop, candidate: Candidate, *, final: bool = False) -> Path:
+        count[0] += 1
+        if count[0] > 8:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return pickle_program(shop, candidate, final=final)
+
+    monkeypatch.setattr(CpuWorkshop, "_program_file", full)
+    result = job(monkeypatch, "fine", budget=20.0)
+    assert result.stop == "trouble"
+    assert result.exit_code == 1
+    assert result.best_seconds is not None
+    assert "No space left on device" in report(result)
+
+
+def test_each_candidate_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second look at its time is no second check of the same machine code."""
+    checked: list[str] = []
+    ask = crew.Crew.ask
+
+    def recorded(self: crew.Crew, message: Mapping[str, Any]) -> dict[str, Any]:
+        if message["do"] == "check":
+            checked.append(json.dumps([message["name"], message["sizes"]]))
+        return ask(self, message)
+
+    monkeypatch.setattr(crew.Crew, "ask", recorded)
+    monkeypatch.setattr(search, "judge", lambda *arguments: "faster")
+    result = job(monkeypatch, "fine")
+    assert result.trials >= 2
+    assert len(checked) == len(set(checked)) == result.trials
+
+
+def test_folders_of_killed_jobs_are_swept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for pid in (gone.pid, os.getpid()):
+        (tmp_path / f"tdsl_tune_{pid}_x").mkdir()
+        (tmp_path / f"tdsl_tune_{pid}_x" / "worker.log").touch()
+    with scratch_folder() as folder:
+        assert str(os.getpid()) in folder.name
+        assert not (tmp_path / f"tdsl_tune_{gone.pid}_x").exists()
+        assert (tmp_path / f"tdsl_tune_{os.getpid()}_x" / "worker.log").exists()
+        worker = Worker({}, (sys.executable, "-c", ""), folder=folder)
+        worker.start()
+        assert len(list(folder.iterdir())) == 1
+        worker.close()
+    assert not folder.exists()
+
+
+def test_other_code_starts_a_ledger_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint_module.code_stamp()
+    read = Path.read_bytes
+
+    def changed(path: Path) -> bytes:
+        return read(path) + (b"#" if path.name == "emit.py" else b"")
+
+    monkeypatch.setattr(Path, "read_bytes", changed)
+    after = fingerprint_module.code_stamp.__wrapped__()
+    assert after != before
+    monkeypatch.setattr(requests, "code_stamp", lambda: after)
+    request = requests.Request(
+        "scale",
+        scale.function,
+        {"M": 1, "N": 1},
+        1,
+        "reassoc",
+        host(),
+        1.0,
+        0,
+        Path("x"),
+        None,
+    )
+    assert request.key.versions["sources"] == after
 
 
 def test_a_contender_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -82,6 +83,47 @@ def test_corrupt_lines_are_reported_and_kept_aside(path: Path) -> None:
         ledger.corruption
     )
     assert ledger.corruption.aside.read_bytes().splitlines() == bad  # once, not twice
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ratio": "fast"},
+        {"ratio": True},
+        {"samples": ["x"]},
+        {"samples": []},
+        {"sizes": [1.5]},
+        {"sizes": 3},
+        {"config": {"rows": [1]}},
+        {"structure": 7},
+        {"space": None},
+        {"kind": "odd"},
+        {"seed": "0"},
+        {"compile_seconds": None},
+    ],
+)
+def test_a_row_with_a_wrong_type_is_corrupt(
+    path: Path, change: dict[str, object]
+) -> None:
+    Ledger.open(path, KEY).append(record("a"))
+    row = json.loads(path.read_text())
+    assert row["status"] == "measured"
+    with path.open("a") as stream:
+        stream.write(json.dumps({**row, "candidate": "b", **change}) + "\n")
+    ledger = Ledger.open(path, KEY)
+    assert [r.candidate for r in ledger.records] == ["a"]
+    assert ledger.corruption is not None and ledger.corruption.lines == (2,)
+
+
+def test_a_file_system_without_locks_is_reported(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(CacheError, match=r"cannot lock the ledger .*ledger.jsonl"):
+        Ledger.open(path, KEY)
 
 
 def test_an_unwritable_ledger_is_refused_before_work_starts(tmp_path: Path) -> None:

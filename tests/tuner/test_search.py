@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tdsl.tuner.candidates import Measurement
+from tdsl.tuner.candidates import Candidate, Measurement, Refused
 from tdsl.tuner.process import Interrupted
 from tdsl.tuner.records import Config
 
@@ -117,10 +117,62 @@ def test_a_failing_default_is_replaced_as_the_baseline(ledger: Path) -> None:
     found = search(FakeWorkshop(fail=fail), ledger, budget=1e6).run()
     assert found.best is not None
     assert found.best.config == {"rows": 4, "vectors": 2, "block": 64}
+    assert found.default is None  # the baseline of ratios is not the default
+
+
+@pytest.mark.parametrize(
+    ("cause", "times"), [("time limit (check)", 2), ("out of memory", 2), ("wrong", 1)]
+)
+def test_an_accidental_failure_is_retried_once(
+    ledger: Path, cause: str, times: int
+) -> None:
+    bad = {"rows": 4, "vectors": 2, "block": 64}
+
+    def fail(config: Config) -> str:
+        return cause if config == bad else ""
+
+    for _ in range(3):
+        search(FakeWorkshop(fail=fail), ledger, budget=1e6).run()
+    assert sum(row["config"] == bad for row in rows(ledger)) == times
+
+
+def test_a_full_disk_ends_the_search_with_what_is_known(ledger: Path) -> None:
+    workshop = FakeWorkshop()
+    measure = workshop.measure
+
+    def full(*arguments: object) -> object:
+        if len(workshop.measured) == 6:
+            raise OSError(28, "No space left on device")
+        return measure(*arguments)  # type: ignore[arg-type]
+
+    workshop.measure = full  # type: ignore[assignment, method-assign]
+    found = search(workshop, ledger).run()
+    assert found.stop == "trouble"
+    assert "No space left on device" in found.trouble
+    assert found.best is not None and found.default is not None
+
+
+def test_without_a_proof_of_the_default_nothing_runs(ledger: Path) -> None:
+    workshop = FakeWorkshop()
+
+    def build(config: Config) -> Candidate:
+        raise Refused("no proof", "gave up: too many cases", "unknown")
+
+    workshop.build = build  # type: ignore[method-assign]
+    found = search(workshop, ledger).run()
+    assert found.stop == "unproved"
+    assert "too many cases" in found.trouble
+    assert workshop.measured == []
+
+
+def test_the_rate_of_each_phase_is_known(ledger: Path) -> None:
+    found = search(FakeWorkshop(), ledger, budget=60.0).run()
+    assert 0.1 < found.rates["structure"] < 5.0  # a second for two programs, and so on
+    assert found.rates["size"] > found.rates["structure"]  # sizes need no compilation
 
 
 def test_a_default_that_failed_once_is_tried_again(ledger: Path) -> None:
-    """A crowded machine may have made it miss a time limit."""
+    """A crowded machine may have made it miss a time limit; others get one chance."""
 
     def fail(config: Config) -> str:
         return "time limit (check)" if config == ROOMY.default() else ""
@@ -128,7 +180,8 @@ def test_a_default_that_failed_once_is_tried_again(ledger: Path) -> None:
     search(FakeWorkshop(fail=fail), ledger, budget=10.0).run()
     again = search(FakeWorkshop(fail=fail), ledger, budget=10.0).run()
     assert again.default is None or again.default.config != ROOMY.default()
-    assert sum(row["config"] == ROOMY.default() for row in rows(ledger)) == 1
+    search(FakeWorkshop(fail=fail), ledger, budget=10.0).run()
+    assert sum(row["config"] == ROOMY.default() for row in rows(ledger)) == 2
     found = search(FakeWorkshop(), ledger, budget=10.0).run()
     assert found.default is not None and found.default.config == ROOMY.default()
 

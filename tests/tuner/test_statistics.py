@@ -19,6 +19,7 @@ from tdsl.tuner.timing import (
     Stopwatch,
     Subject,
     TimingLimits,
+    limits_for,
     system_stopwatch,
     time_batch,
     time_pair,
@@ -192,6 +193,47 @@ def test_long_batches_are_not_repeated_for_ever() -> None:
     machine.greed = 1.0
     time_batch(machine.program(1.0), 1, TimingLimits(), machine.watch)
     assert machine.calls == 1
+
+
+def test_long_calls_are_dropped_after_one_round() -> None:
+    """A run of 0.2 s: one call each, where short calls get three rounds or more."""
+    limits = limits_for(0.2, FLOOR)
+    machine = Machine()
+    timing = time_pair(
+        machine.program(0.2), machine.program(0.25), limits, machine.watch
+    )
+    assert timing.stopped == "hopeless"
+    assert machine.calls == 3  # the rival's warm-up, and a round
+
+
+def test_slower_long_calls_are_dropped_after_two_rounds() -> None:
+    limits = limits_for(0.2, FLOOR)
+    machine = Machine()
+    timing = time_pair(
+        machine.program(0.2), machine.program(0.21), limits, machine.watch
+    )
+    assert timing.stopped == "slower"
+    assert machine.calls == 5
+
+
+def test_long_calls_win_by_as_many_rounds_as_ever() -> None:
+    limits = limits_for(0.2, FLOOR)
+    machine = Machine()
+    timing = time_pair(
+        machine.program(0.2), machine.program(0.18), limits, machine.watch
+    )
+    assert timing.stopped == "faster"
+    assert len(timing.candidate) == 6
+    assert machine.calls == 13
+
+
+def test_noise_keeps_one_round_from_deciding() -> None:
+    limits = limits_for(0.2, 0.05)
+    machine = Machine()
+    timing = time_pair(
+        machine.program(0.2), machine.program(0.236), limits, machine.watch
+    )
+    assert len(timing.candidate) > 1
 
 
 def test_the_system_stopwatch_counts_up() -> None:

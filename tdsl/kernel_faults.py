@@ -1,0 +1,51 @@
+"""Faults of the kernel itself, which no schedule mends, at the user's own line."""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import replace
+
+from .analysis.certificate import Check
+from .analysis.validate import validate
+from .errors import KernelFaultError
+from .ir.nodes import Function, Span
+
+
+def fault_error(function: Function, fault: Check) -> KernelFaultError:
+    """Return the error for a kernel that the proof found at *fault*."""
+    dims = fault.witness.dims if fault.witness else ()
+    sizes = ", ".join(f"{name}={size}" for name, size in dims)
+    where = f" for {sizes}" if sizes else ""
+    message = (
+        f"{function.name}: the kernel {fault.reason}{where}: {_advice(function, fault)}"
+    )
+    span = fault.span or function.span
+    return KernelFaultError(message, *([_details(span)] if span else []))
+
+
+def _details(span: Span) -> tuple[str, int, int, str, int, int]:
+    text = linecache.getline(span.file, span.line)
+    columns = (span.column + 1, span.end_column + 1)
+    return (span.file, span.line, columns[0], text, span.end_line, columns[1])
+
+
+def _advice(function: Function, fault: Check) -> str:
+    for name, size in fault.witness.dims if fault.witness else ():
+        least = size + 1
+        if _is_sound_from(function, name, least):
+            text = f'tdsl.dim("{name}", min={least})'
+            return f"if {name} is always at least {least}, declare it so: {text}"
+    if "outside" in fault.reason:
+        return "change the subscript, the range of its loop, or the shape"
+    return "write every element first, for instance with tdsl.zeros"
+
+
+def _is_sound_from(function: Function, name: str, least: int) -> bool:
+    """Whether the fault is gone where the dim *name* is at least *least*."""
+    dims = tuple(
+        replace(dim, min=least) if dim.name == name else dim for dim in function.dims
+    )
+    if any(dim.max is not None and dim.max < dim.min for dim in dims):
+        return False
+    larger = replace(function, dims=dims)
+    return validate(larger, larger).verdict == "proved"

@@ -1,0 +1,76 @@
+"""Whatever becomes of one finalist, the others are timed in the same rounds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tdsl.target import AVX2
+from tdsl.tuner import crew
+from tdsl.tuner.candidates import Candidate, Failure
+from tdsl.tuner.final import FinalTiming, recheck
+from tdsl.tuner.finalists import Finalists
+
+
+@pytest.fixture
+def workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[crew.Crew]:
+    command = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
+    monkeypatch.setattr(crew, "COMMAND", command)
+    made = crew.Crew(1, AVX2, tmp_path, lambda: False)
+    yield made
+    made.close()
+
+
+def timed(workers: crew.Crew, *names: str) -> dict[str, FinalTiming | Failure]:
+    programs = {name: Path(name) for name in names}
+    return Finalists(workers, programs, 20.0).time()
+
+
+def test_a_crash_in_a_check_drops_nobody_else(workers: crew.Crew) -> None:
+    """The second check kills the process that had already checked the first."""
+    found = timed(workers, "first", "crash", "last")
+    assert isinstance(found["crash"], Failure)
+    first, last = found["first"], found["last"]
+    assert isinstance(first, FinalTiming) and isinstance(last, FinalTiming)
+    assert len(first.samples) == len(last.samples) == 24
+
+
+@pytest.mark.parametrize("name", ["crash-timed", "broken-timed"])
+def test_a_crash_in_a_round_is_blamed_on_its_program(
+    workers: crew.Crew, name: str
+) -> None:
+    found = timed(workers, "first", name, "last")
+    assert isinstance(found[name], Failure)
+    first, last = found["first"], found["last"]
+    assert isinstance(first, FinalTiming) and isinstance(last, FinalTiming)
+    assert len(first.samples) == len(last.samples) == 24
+
+
+def test_a_crash_in_the_second_process_only(
+    workers: crew.Crew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDSL_FAKE_SEEN", str(tmp_path / "seen"))
+    found = timed(workers, "first", "second-check", "last")
+    assert isinstance(found["second-check"], Failure)
+    lengths = {len(t.samples) for t in found.values() if isinstance(t, FinalTiming)}
+    assert lengths == {24}
+
+
+def test_a_verdict_survives_the_crash_of_a_finalist(workers: crew.Crew) -> None:
+    everyone = [Candidate({}, name, ()) for name in ("default", "crash", "other")]
+
+    class Bench:
+        def time_finalists(self, candidates: object) -> list[FinalTiming | Failure]:
+            return list(timed(workers, *(c.structure for c in everyone)).values())
+
+    verdict = recheck(Bench(), everyone[0], everyone[1:], 0.01)
+    assert verdict is not None and verdict.default_seconds is not None
+
+
+def test_the_rounds_are_bounded_in_time(workers: crew.Crew) -> None:
+    found = Finalists(workers, {"slow": Path("slow")}, 0.2).time()["slow"]
+    assert isinstance(found, FinalTiming)
+    assert len(found.samples) == 6  # the fewest that decide anything, both together
