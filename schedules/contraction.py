@@ -165,17 +165,18 @@ class Contraction:
     def _default_tile(self, rows_axis: str) -> tuple[int, int]:
         """Return the tile with the most updates for each operand loaded.
 
-        Rows that do not divide a known extent waste the rest of the last tile.
+        Tiles that do not divide a known extent waste the rest of the last one. Between
+        equals, narrow tiles: their packed panels are smaller.
         """
         extents = self.roles.extent(rows_axis), self.roles.extent(self.roles.columns)
 
-        def merit(tile: tuple[int, int]) -> float:
+        def merit(tile: tuple[int, int]) -> tuple[float, int]:
             rows, vectors = tile
             work = rows * vectors / (rows + vectors)
             for extent, size in zip(extents, (rows, vectors * self.lanes), strict=True):
                 if extent:
                     work *= extent / (-(-extent // size) * size)
-            return work
+            return work, rows
 
         return max(self._tiles(rows_axis), key=merit)
 
