@@ -16,7 +16,7 @@ from .candidates import Failure
 from .crew import COMPILE_LIMIT, Crew, Hand
 from .final import FinalTiming
 from .process import WorkerLost
-from .timing import DECISIVE, TimingLimits
+from .timing import DECISIVE, LONG_CALL, TimingLimits
 
 PROCESSES = 2
 ROUNDS = 12
@@ -60,8 +60,14 @@ class Finalists:
         return [name for name in self.programs if name not in self._failures]
 
     def _time_in(self, hand: Hand, until: float) -> None:
-        """Check and time what is left in one fresh process."""
+        """Check and time what is left in one fresh process.
+
+        Where a call takes long, one check of the same machine code must do.
+        """
+        slow = (self.crew.call_seconds or 0.0) >= LONG_CALL
         for name in self._alive():
+            if slow and name in self._errors:
+                continue
             result = self._checked(hand, name)
             if isinstance(result, Failure):
                 self._failures[name] = result

@@ -66,7 +66,7 @@ class TimingLimits:
     warm_up_calls: int = 50
     min_rounds: int = 3
     max_rounds: int = 13
-    longest_seconds: float = 4.0
+    longest_seconds: float = 3.0
     hopeless: float = 1.5
     hopeless_at_once: float = 3.0
     ran_long: bool = False

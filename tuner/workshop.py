@@ -24,7 +24,7 @@ from ..backends.source import emit_source
 from ..errors import BackendError, ScheduleError, TuningError
 from ..ir.nodes import Function, Role
 from ..ir.numerics import Numerics
-from ..ir.printer import print_function
+from ..ir.canonical import canonical_text
 from ..schedules.library import default_schedule
 from ..schedules.schedule import Schedule
 from ..schedules.sketches import Sketch
@@ -146,7 +146,7 @@ class CpuWorkshop:
             structure,
             source.sizes,
             json.loads(schedule.to_json()),
-            hashlib.sha256(print_function(function).encode()).hexdigest()[:16],
+            hashlib.sha256(canonical_text(function).encode()).hexdigest()[:16],
             proof.verdict,
             str(schedule),
             function,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -175,3 +176,11 @@ def test_a_moved_or_renamed_file_finds_its_code(
     assert Path(str(again.__file__)).stat().st_mtime_ns == stamp
     other = load_module("moved", text.replace("x + x", "x * 2"))
     assert other.__file__ != module.__file__
+
+
+def test_the_hash_covers_what_the_support_code_imports() -> None:
+    folder = Path(modules.__file__).parent
+    for file in modules._SUPPORT:
+        text = (folder / file).read_text()
+        imported = re.findall(r"^from \.(\w+) import", text, re.MULTILINE)
+        assert {f"{each}.py" for each in imported} <= set(modules._SUPPORT), file

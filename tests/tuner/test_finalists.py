@@ -13,6 +13,7 @@ from tdsl.tuner import crew
 from tdsl.tuner.candidates import Candidate, Failure
 from tdsl.tuner.final import FinalTiming, recheck
 from tdsl.tuner.finalists import Finalists
+from tdsl.tuner.process import WorkerLost
 
 
 @pytest.fixture
@@ -57,6 +58,33 @@ def test_a_crash_in_the_second_process_only(
     assert isinstance(found["second-check"], Failure)
     lengths = {len(t.samples) for t in found.values() if isinstance(t, FinalTiming)}
     assert lengths == {24}
+
+
+def test_long_calls_are_checked_in_one_process(
+    workers: crew.Crew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDSL_FAKE_SEEN", str(tmp_path / "seen"))
+    workers.call_seconds = 0.1
+    found = timed(workers, "second-check")["second-check"]
+    assert isinstance(found, FinalTiming)
+    assert len(found.samples) == 24
+
+
+def test_a_worker_lost_before_it_hears_of_a_program(
+    workers: crew.Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = crew.Worker.send
+
+    def lose(worker: crew.Worker, message: dict[str, object]) -> None:
+        if message["do"] == "load" and message["name"] in ("first", "second"):
+            raise WorkerLost("crash", "gone")
+        send(worker, message)
+
+    monkeypatch.setattr(crew.Worker, "send", lose)
+    programs = {name: Path(name) for name in ("first", "second", "third")}
+    found = workers.load(programs, 5.0)
+    assert found["first"] == found["second"] == Failure("crash", "gone")
+    assert not isinstance(found["third"], Failure)
 
 
 def test_a_verdict_survives_the_crash_of_a_finalist(workers: crew.Crew) -> None:

@@ -35,6 +35,7 @@ from tdsl.tuner import crew, ledger, requests, search, tune, workshop
 from tdsl.tuner import fingerprint as fingerprint_module
 from tdsl.tuner import job as jobs
 from tdsl.tuner.candidates import Candidate, Failure, Measurement
+from tdsl.tuner.contenders import ContenderSource
 from tdsl.tuner.process import Worker
 from tdsl.tuner.report import duration, report
 from tdsl.tuner.results import TuningResult
@@ -276,6 +277,24 @@ def test_no_room_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.exit_code == 1
     assert result.best_seconds is not None
     assert "No space left on device" in report(result)
+
+
+def test_a_contender_that_fails_while_it_is_timed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "tired.py"
+    file.write_text(
+        "calls = []\n"
+        "def fail(x):\n"
+        "    calls.append(1)\n"
+        "    assert len(calls) < 2, 'tired'\n"
+        "tdsl_numpy = {'scale': fail}\n"
+    )
+    monkeypatch.setenv("TDSL_FAKE", "fine")
+    source = ContenderSource("NumPy", "scale", file=file)
+    result = tune(scale, {"M": 30, "N": 40}, budget_s=1.0, threads=1, contender=source)
+    assert result.contender is not None and result.contender.seconds is None
+    assert "tired" in report(result)
 
 
 def test_each_candidate_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
