@@ -22,9 +22,9 @@ from typing import Any
 from ..analysis.validate import validate
 from ..backends.source import emit_source
 from ..errors import BackendError, ScheduleError, TuningError
+from ..ir.canonical import canonical_text
 from ..ir.nodes import Function, Role
 from ..ir.numerics import Numerics
-from ..ir.canonical import canonical_text
 from ..schedules.library import default_schedule
 from ..schedules.schedule import Schedule
 from ..schedules.sketches import Sketch
