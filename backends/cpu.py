@@ -22,6 +22,7 @@ from ..ir.nodes import Function, Param, Role
 from ..target import Target
 from .modules import load_module
 from .source import LAYOUTS, Source, emit_source
+from .threads import start_threads
 
 _COMPILING = threading.RLock()
 _NUMBERS: dict[str, Any] = {  # Python's, by kind: what a scalar parameter is given
@@ -93,6 +94,8 @@ class CompiledFunction:
         entry = self._entries.get(key)
         if entry is None:
             source = self.source_for(key)
+            if self._options["parallel"]:
+                start_threads()
             module = load_module(self.function.name, source.text)
             entry = getattr(module, source.name)
             assert module.__file__ is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from difflib import get_close_matches
 
 from ..errors import ScheduleError
 from ..ir.affine import Affine, name
@@ -19,6 +20,13 @@ def quoted(names: Iterable[str]) -> str:
     return ", ".join(f'"{each}"' for each in names)
 
 
+def did_you_mean(given: str, names: Iterable[str]) -> str:
+    """Return `; did you mean "x"?`, or nothing where no name is like *given*."""
+    known = {each.casefold(): each for each in names}
+    close = get_close_matches(given.casefold(), known, n=1)
+    return f'; did you mean "{known[close[0]]}"?' if close else ""
+
+
 def find_loop(function: Function, axis: str, primitive: str) -> For:
     """Return the loop of *axis*, or refuse with the axes that exist."""
     found = loops(function).get(axis)
@@ -26,6 +34,7 @@ def find_loop(function: Function, axis: str, primitive: str) -> For:
         known = quoted(loops(function)) or "none"
         raise ScheduleError(
             f'{primitive}: no axis "{axis}" in {function.name}; the axes are {known}'
+            f"{did_you_mean(axis, loops(function))}"
         )
     return found
 

@@ -9,6 +9,7 @@ tried again with the offending decision taken back.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +23,8 @@ from ..analysis.access import (
     subscript_names,
     value_dtypes,
 )
-from ..ir.nodes import Block, For, Reduce
+from ..ir.nodes import Alloc, Block, Const, For, Reduce, Store
+from ..ir.walk import walk
 from ..target import Target
 from .params import Config, Param
 from .schedule import Schedule
@@ -54,49 +56,65 @@ class LoopNest:
         if self.nest is not None and self.nest.is_rectangular:
             best = max(self.nest.axes, key=self._vector_merit)
             return (best,) if self._vector_merit(best) > 0 else ()
-        chains = innermost_loops(Block((self.loop,)))
-        return tuple(
-            chain[-1].axis for chain in chains if self._is_vectorizable(chain[-1])
-        )
+        chosen: list[str] = []
+        for chain in innermost_loops(Block((self.loop,))):
+            if not any(loop.axis in chosen for loop in chain):
+                best = max(chain, key=self._lane_merit)
+                chosen += [best.axis] if self._lane_merit(best) > 0 else []
+        return tuple(chosen)
 
     def _vector_merit(self, axis: str) -> int:
-        """Count contiguous accesses along *axis*, strided ones against it."""
+        """Return the merit of *axis* in a perfect nest, whose loops can be swapped."""
         assert self.nest is not None
         statement = self.nest.statement
-        accesses = (statement, *statement_loads(statement))
         reducing = axis not in subscript_names(statement)
         if reducing and (not isinstance(statement, Reduce) or not self.reassociate):
             return -1
-        merit = 0
-        for access in accesses:
-            if is_contiguous(access, axis):
-                merit += 1
-            elif axis in subscript_names(access):
-                merit -= 2
-        return merit
+        return _merit([statement], axis)
 
-    def _is_vectorizable(self, loop: For) -> bool:
-        """Whether lanes of *loop* store to neighbours or sum into one element."""
-        return loop.step == 1 and all(
-            is_contiguous(leaf, loop.axis)
-            or not leaf.index
-            or (
-                isinstance(leaf, Reduce)
-                and self.reassociate
-                and loop.axis not in subscript_names(leaf)
-            )
-            for leaf in leaves(loop.body)
-        )
+    def _lane_merit(self, loop: For) -> int:
+        """Return the merit of *loop* in place, -1 where its iterations are no lanes.
+
+        Lanes store to neighbours, to storage of their own, or sum into one element.
+        """
+        inner = [node for node in walk(loop.body) if isinstance(node, For)]
+        bounds = {
+            n for f in inner for form in (*f.starts, *f.stops) for n in form.names()
+        }
+        if loop.step != 1 or loop.axis in bounds:
+            return -1
+        private = _private(loop)
+        for leaf in leaves(loop.body):
+            shared = leaf.tensor not in private
+            if loop.axis in subscript_names(leaf):
+                if not is_contiguous(leaf, loop.axis):
+                    return -1
+            elif shared and (inner or not self._sums(leaf)):
+                return -1
+        return _merit(leaves(loop.body), loop.axis)
+
+    def _sums(self, leaf: Store | Reduce) -> bool:
+        return isinstance(leaf, Reduce) and self.reassociate
 
     @cached_property
     def params(self) -> tuple[Param, ...]:
         """The decisions: vector length in hardware vectors, threads or not."""
-        params = [Param(f"{self.prefix}.parallel", (True, False), True, "structure")]
+        threads = not self._is_cheap
+        params = [Param(f"{self.prefix}.parallel", (True, False), threads, "structure")]
         if self.vector_axes:
             params.append(
                 Param(f"{self.prefix}.vectors", (0, *_VECTORS), 4, "structure")
             )
         return tuple(params)
+
+    @property
+    def _is_cheap(self) -> bool:
+        """Whether the loop only fills a row: waking the threads would cost more."""
+        return (
+            self.nest is not None
+            and len(self.nest.loops) == 1
+            and isinstance(self.nest.statement.value, Const)
+        )
 
     def apply(self, schedule: Schedule, config: Config) -> Schedule:
         """Append the steps."""
@@ -129,12 +147,30 @@ class LoopNest:
         if self.nest is not None and len(self.nest.axes) > 1:
             others = [a for a in self.nest.axes if a != axis]
             schedule = schedule.reorder(*others, outer, inner)
+        private = _private(_loop_named(self.loop, axis))
         if any(
-            isinstance(leaf, Reduce) and axis not in subscript_names(leaf)
+            axis not in subscript_names(leaf) and leaf.tensor not in private
             for leaf in loop_leaves
         ):
             schedule = schedule.rfactor(inner)
         return schedule.vectorize(inner)
+
+
+def _merit(statements: Sequence[Store | Reduce], axis: str) -> int:
+    """Count the accesses that are contiguous along *axis*, strided ones against it."""
+    merit = 0
+    for statement in statements:
+        for access in (statement, *statement_loads(statement)):
+            if is_contiguous(access, axis):
+                merit += 1
+            elif axis in subscript_names(access):
+                merit -= 2
+    return merit
+
+
+def _private(loop: For) -> set[str]:
+    """Return the local tensors of which each iteration of *loop* has its own."""
+    return {n.tensor.name for n in walk(loop.body) if isinstance(n, Alloc)}
 
 
 def _loop_named(loop: For, axis: str) -> For:

@@ -156,7 +156,12 @@ def _reduction(function: Function, loop: For) -> _Found:
                 candidates.append(found)
     if len(candidates) != 1:
         targets = quoted(dict.fromkeys(c.statement.tensor for c in candidates))
-        shown = f"reduces into {targets}" if candidates else "reduces into no element"
+        shown = (
+            f"reduces into {targets}"
+            if candidates
+            else "does not run over a reduction: each of its iterations updates "
+            "elements of its own, or none"
+        )
         remedy = (
             "fission the reductions apart first"
             if candidates

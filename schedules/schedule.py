@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TYPE_CHECKING, NoReturn, ParamSpec, cast
 
 from ..errors import ScheduleError
 from ..ir.nodes import Function
-from .trace import Step, step
+from ..ir.printer import print_function
+from .trace import Step, check_call, step, unknown_primitive
 
 
-@dataclass(frozen=True, slots=True)
+class UnknownPrimitiveError(ScheduleError, AttributeError):
+    """Refuse a method that a schedule does not have."""
+
+
+_P = ParamSpec("_P")
+
+
+def _primitive(method: Callable[_P, Schedule]) -> Callable[_P, Schedule]:
+    """Let *method* refuse a call that does not fit its signature as a ScheduleError."""
+
+    @functools.wraps(method)
+    def checked(*args: _P.args, **kwargs: _P.kwargs) -> Schedule:
+        try:
+            return method(*args, **kwargs)
+        except TypeError:
+            check_call(method.__name__, args[1:], kwargs)
+            raise
+
+    return checked
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Schedule:
     """The *original* function and the *steps* that rewrite it.
 
     Each method appends one primitive and returns a new schedule; `function` is the
-    rewritten function. Two schedules are equal if original and steps are.
+    rewritten function, and `print(schedule.text())` shows its loops. Two schedules are
+    equal if original and steps are.
     """
 
     original: Function
@@ -47,6 +71,19 @@ class Schedule:
     def __str__(self) -> str:
         return "schedule" + "".join(f".{each}" for each in self.steps)
 
+    def __repr__(self) -> str:
+        return str(self)
+
+    if not TYPE_CHECKING:  # which would take every attribute for one that exists
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Refuse, as only unknown attributes get here."""
+            raise UnknownPrimitiveError(unknown_primitive(name), name=name, obj=self)
+
+    def text(self) -> str:
+        """Return the loops that the schedule makes, as text to print."""
+        return print_function(self.function)
+
     def to_json(self) -> str:
         """Return the steps as JSON text, which `from_json` reads back."""
         steps = [
@@ -62,6 +99,7 @@ class Schedule:
 
     # --- primitives, as described in their modules ------------------------------------
 
+    @_primitive
     def split(
         self,
         axis: str,
@@ -70,39 +108,71 @@ class Schedule:
         names: tuple[str, str] | None = None,
         tail: str = "guard",
     ) -> Schedule:
-        """Run *axis* in tiles of *factor* iterations."""
+        """Run *axis* in tiles of *factor* iterations.
+
+        See `tdsl.schedules.loops.split`, which shows it before and after.
+        """
         return self._then("split", axis=axis, factor=factor, names=names, tail=tail)
 
+    @_primitive
     def tile(
         self, axes: Sequence[str], factors: Sequence[int], *, tail: str = "guard"
     ) -> Schedule:
-        """Split each of *axes* and run all tile loops outside all inner loops."""
+        """Split each of *axes* and run all tile loops outside all inner loops.
+
+        See `tdsl.schedules.loops.tile`, which shows it before and after.
+        """
         return self._then("tile", axes=axes, factors=factors, tail=tail)
 
+    @_primitive
     def reorder(self, *axes: str) -> Schedule:
-        """Nest the loops of *axes* in the given order, outermost first."""
+        """Nest the loops of *axes* in the given order, outermost first.
+
+        See `tdsl.schedules.loops.reorder`, which shows it before and after.
+        """
         return self._then("reorder", axes=axes)
 
+    @_primitive
     def fuse(self, outer: str, inner: str) -> Schedule:
-        """Run the loops *outer* and *inner* with one counter."""
+        """Run the loops *outer* and *inner* with one counter.
+
+        See `tdsl.schedules.loops.fuse`, which shows it before and after.
+        """
         return self._then("fuse", outer=outer, inner=inner)
 
+    @_primitive
     def fission(self, axis: str, *, after: str | int) -> Schedule:
-        """Distribute the loop of *axis* over its body, in two loops."""
+        """Distribute the loop of *axis* over its body, in two loops.
+
+        See `tdsl.schedules.loops.fission`, which shows it before and after.
+        """
         return self._then("fission", axis=axis, after=after)
 
+    @_primitive
     def unroll(self, axis: str) -> Schedule:
-        """Write out the iterations of *axis* one by one."""
+        """Write out the iterations of *axis* one by one.
+
+        See `tdsl.schedules.parallel.unroll`, which shows it before and after.
+        """
         return self._then("unroll", axis=axis)
 
+    @_primitive
     def vectorize(self, axis: str) -> Schedule:
-        """Run the iterations of *axis* as the lanes of vectors."""
+        """Run the iterations of *axis* as the lanes of vectors.
+
+        See `tdsl.schedules.parallel.vectorize`, which shows it before and after.
+        """
         return self._then("vectorize", axis=axis)
 
+    @_primitive
     def parallelize(self, axis: str) -> Schedule:
-        """Share out the iterations of *axis* among the cores."""
+        """Share out the iterations of *axis* among the cores.
+
+        See `tdsl.schedules.parallel.parallelize`, which shows it before and after.
+        """
         return self._then("parallelize", axis=axis)
 
+    @_primitive
     def cache_read(
         self,
         tensor: str,
@@ -112,7 +182,10 @@ class Schedule:
         name: str | None = None,
         memory: str = "array",
     ) -> Schedule:
-        """Copy what the body of *axis* reads of *tensor* into a buffer."""
+        """Copy what the body of *axis* reads of *tensor* into a buffer.
+
+        See `tdsl.schedules.memory.cache_read`, which shows it before and after.
+        """
         return self._then(
             "cache_read",
             tensor=tensor,
@@ -122,6 +195,7 @@ class Schedule:
             memory=memory,
         )
 
+    @_primitive
     def cache_write(
         self,
         tensor: str,
@@ -131,7 +205,10 @@ class Schedule:
         layout: Sequence[str] | None = None,
         name: str | None = None,
     ) -> Schedule:
-        """Let the body of *axis* work on a buffer in place of *tensor*."""
+        """Let the body of *axis* work on a buffer in place of *tensor*.
+
+        See `tdsl.schedules.memory.cache_write`, which shows it before and after.
+        """
         return self._then(
             "cache_write",
             tensor=tensor,
@@ -141,18 +218,30 @@ class Schedule:
             name=name,
         )
 
+    @_primitive
     def compute_at(self, producer: str, axis: str) -> Schedule:
-        """Compute what the body of *axis* needs of *producer* there."""
+        """Compute what the body of *axis* needs of *producer* there.
+
+        See `tdsl.schedules.stages.compute_at`, which shows it before and after.
+        """
         return self._then("compute_at", producer=producer, axis=axis)
 
+    @_primitive
     def inline(self, tensor: str) -> Schedule:
-        """Put the value of a local tensor where it is read, and drop the tensor."""
+        """Put the value of a local tensor where it is read, and drop the tensor.
+
+        See `tdsl.schedules.stages.inline`, which shows it before and after.
+        """
         return self._then("inline", tensor=tensor)
 
+    @_primitive
     def rfactor(
         self, axis: str, *, name: str | None = None, memory: str | None = None
     ) -> Schedule:
-        """Give each iteration of *axis* a partial result, combined afterwards."""
+        """Give each iteration of *axis* a partial result, combined afterwards.
+
+        See `tdsl.schedules.reduction.rfactor`, which shows it before and after.
+        """
         return self._then("rfactor", axis=axis, name=name, memory=memory)
 
     def _then(self, primitive: str, **arguments: object) -> Schedule:

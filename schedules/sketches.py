@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..analysis.access import perfect_nest, subscript_names
+from ..analysis.access import perfect_nest, statement_loads, subscript_names
 from ..ir.nodes import For, Function, Reduce, Store
 from ..ir.numerics import Numerics
 from ..target import Target
@@ -55,25 +55,21 @@ def sketch(function: Function, target: Target, numerics: Numerics) -> Sketch:
     Contractions keep the order of each element's updates, so they serve every numerics
     class; sums along vector lanes need `reassoc`.
     """
-    inits = _initialisers(function)
-    tiled: set[str] = set()
-    parts: list[Part] = []
-    for statement in function.body.statements:
-        if not isinstance(statement, For):
+    inits: dict[str, str] = {}
+    parts: dict[str, Part] = {}  # by label, or by axis for nests of many statements
+    for loop in function.body.statements:
+        if not isinstance(loop, For):
             continue
-        part = _contraction(statement, inits, target)
-        if part is not None:
-            parts.append(part)
-            if part.roles.init is not None:
-                tiled.add(part.roles.init)
-    plain = [
-        LoopNest(statement, target, numerics != "bitwise")
-        for statement in function.body.statements
-        if isinstance(statement, For)
-        and _contraction(statement, inits, target) is None
-        and _label(statement) not in tiled
-    ]
-    return Sketch(function, (*parts, *plain))
+        part = _contraction(loop, inits, target)
+        if part is None:
+            plain = LoopNest(loop, target, numerics != "bitwise")
+            parts[_label(loop) or loop.axis] = plain
+            inits |= _initialised(loop)
+        else:
+            parts[part.roles.label] = part
+            if part.roles.init is not None:  # it moves into the tiles of this part
+                del parts[inits.pop(part.roles.nest.statement.tensor)]
+    return Sketch(function, tuple(parts.values()))
 
 
 def _contraction(
@@ -98,14 +94,18 @@ def _label(loop: For) -> str | None:
     return nest.statement.instance.label
 
 
-def _initialisers(function: Function) -> dict[str, str]:
-    """Return, by tensor, the label of the nest that stores it once right before use."""
-    found: dict[str, str] = {}
-    for statement in function.body.statements:
-        nest = perfect_nest(statement) if isinstance(statement, For) else None
-        if nest is None or not isinstance(nest.statement, Store):
-            continue
-        leaf = nest.statement
-        if leaf.instance is not None and set(nest.axes) == subscript_names(leaf):
-            found[leaf.tensor] = leaf.instance.label
-    return found
+def _initialised(loop: For) -> dict[str, str]:
+    """Return the tensor that *loop* stores each element of once, and the label.
+
+    A nest that updates what is there already is no initialisation.
+    """
+    nest = perfect_nest(loop)
+    if nest is None or not isinstance(nest.statement, Store):
+        return {}
+    leaf = nest.statement
+    reads = {load.tensor for load in statement_loads(leaf)}
+    if leaf.instance is None or leaf.tensor in reads:
+        return {}
+    if set(nest.axes) != subscript_names(leaf):
+        return {}
+    return {leaf.tensor: leaf.instance.label}

@@ -125,9 +125,16 @@ def _box(
 def _check_other_writes(
     function: Function, target: For, tensor: str, label: str
 ) -> None:
-    """Refuse where updates outside of *target* would lose their initialisation."""
+    """Refuse where updates outside of *target* would lose their initialisation.
+
+    A store after *target* has its own value for what it writes.
+    """
     inside = {id(node) for node in walk(target.body)}
+    before = True
     for node in walk(function.body):
+        before = before and node is not target
+        if isinstance(node, Store) and not before:
+            continue
         if not isinstance(node, Store | Reduce) or node.tensor != tensor:
             continue
         if id(node) in inside or (node.instance and node.instance.label == label):

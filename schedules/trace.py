@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from types import GenericAlias, MappingProxyType, NoneType, UnionType
@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin
 
 from ..errors import ScheduleError
 from ..ir.nodes import Function
-from .checks import quoted
+from .checks import did_you_mean, quoted
 from .loops import fission, fuse, reorder, split, tile
 from .memory import cache_read, cache_write
 from .parallel import parallelize, unroll, vectorize
@@ -90,16 +90,9 @@ class Step:
 def step(primitive: str, arguments: Mapping[str, object]) -> Step:
     """Return the step of that primitive, or refuse unknown names and values."""
     if primitive not in PRIMITIVES:
-        raise ScheduleError(
-            f'no primitive "{primitive}"; the primitives are {quoted(PRIMITIVES)}'
-        )
+        raise ScheduleError(unknown_primitive(primitive))
+    check_argument_names(primitive, arguments)
     parameters = _SIGNATURES[primitive].parameters
-    for name in arguments:
-        if name not in parameters:
-            raise ScheduleError(
-                f'{primitive} has no argument "{name}"; '
-                f"its arguments are {quoted(parameters)}"
-            )
     kept: list[tuple[str, Value]] = []
     for name, parameter in parameters.items():
         if name not in arguments:
@@ -120,6 +113,39 @@ def step(primitive: str, arguments: Mapping[str, object]) -> Step:
         if parameter.default is Parameter.empty or value != parameter.default:
             kept.append((name, value))
     return Step(primitive, tuple(kept))
+
+
+def unknown_primitive(name: str) -> str:
+    """Return the message for a primitive that does not exist."""
+    return (
+        f'no primitive "{name}"; the primitives are {quoted(PRIMITIVES)}'
+        f"{did_you_mean(name, PRIMITIVES)}"
+    )
+
+
+def check_argument_names(primitive: str, names: Iterable[str]) -> None:
+    """Refuse arguments that *primitive* does not have."""
+    parameters = _SIGNATURES[primitive].parameters
+    for name in names:
+        if name not in parameters:
+            raise ScheduleError(
+                f'{primitive} has no argument "{name}"; its arguments are '
+                f"{quoted(parameters)}{did_you_mean(name, parameters)}"
+            )
+
+
+def check_call(
+    primitive: str, positional: Sequence[object], named: Mapping[str, object]
+) -> None:
+    """Refuse arguments that do not fit the signature of *primitive*."""
+    check_argument_names(primitive, named)
+    try:
+        _SIGNATURES[primitive].bind(*positional, **named)
+    except TypeError as error:
+        names = quoted(_SIGNATURES[primitive].parameters)
+        raise ScheduleError(
+            f"{primitive}: {error}; its arguments are {names}"
+        ) from None
 
 
 def _value(primitive: str, name: str, value: object) -> Value:

@@ -518,8 +518,9 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "rfactor_spatial",
         "matmul",
         lambda s: s.rfactor("i"),
-        'rfactor: loop "i" reduces into no element; choose a loop whose axis '
-        "is absent from the updated subscripts",
+        'rfactor: loop "i" does not run over a reduction: each of its iterations '
+        "updates elements of its own, or none; choose a loop whose axis is absent "
+        "from the updated subscripts",
     ),
     (
         "rfactor_fused",

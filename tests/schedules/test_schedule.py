@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -57,6 +60,61 @@ def test_prints_as_the_python_that_makes_it() -> None:
         'schedule.split("i", 8, names=("a", "b"))'
         '.cache_read("B", None, layout=("k", "j")).reorder("k", "j")'
     )
+
+
+def test_what_a_session_shows() -> None:
+    schedule = Schedule(kernel("scale")).split("i", 8)
+    assert repr(schedule) == 'schedule.split("i", 8)'
+    assert schedule.text() == print_function(schedule.function)
+
+
+ALL = (
+    '"split", "tile", "reorder", "fuse", "fission", "unroll", "vectorize", '
+    '"parallelize", "cache_read", "cache_write", "compute_at", "inline", "rfactor"'
+)
+
+
+@pytest.mark.parametrize(
+    ("misspell", "message"),
+    [
+        (
+            lambda s: s.split("i", factr=4),
+            'split has no argument "factr"; its arguments are "axis", "factor", '
+            '"names", "tail"; did you mean "factor"?',
+        ),
+        (
+            lambda s: s.split("i"),
+            "split: missing a required argument: 'factor'; its arguments are "
+            '"axis", "factor", "names", "tail"',
+        ),
+        (
+            lambda s: s.paralelize("i"),
+            f'no primitive "paralelize"; the primitives are {ALL}; did you mean '
+            '"parallelize"?',
+        ),
+        (
+            lambda s: s.unroll("I"),
+            'unroll: no axis "I" in scale; the axes are "i"; did you mean "i"?\n'
+            '  in step 1: unroll("I")',
+        ),
+    ],
+)
+def test_misspelt(misspell: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        misspell(Schedule(kernel("scale")))
+    assert str(caught.value) == message
+
+
+def test_an_unknown_attribute_is_also_an_attribute_error() -> None:
+    schedule = Schedule(kernel("scale")).split("i", 8)
+    assert not hasattr(schedule, "paralelize")
+    assert copy.deepcopy(schedule) == pickle.loads(pickle.dumps(schedule)) == schedule
+
+
+def test_every_method_names_the_function_that_shows_it() -> None:
+    for name, primitive in PRIMITIVES.items():
+        where = f"`{primitive.__module__}.{name}`"
+        assert where in (getattr(Schedule, name).__doc__ or ""), name
 
 
 def test_json_is_versionless_plain_data() -> None:

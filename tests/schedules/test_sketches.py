@@ -90,6 +90,29 @@ def blur(X: f32[H, W + 4], F: f32[5], Y: output f32[H, W]) for H, W:
             for t in range(5):
                 Y[y, x] += (F[t] * X[y, t + x])  # S1[y, x, t]
 """,
+    "epilogue": """
+def epilogue(A: f32[M, K], B: f32[K, N], b: f32[N], C: output f32[M, N]) for M, N, K:
+    for i0 in range(M):
+        for j0 in range(N):
+            C[i0, j0] = 0.0  # S0[i0, j0]
+    for i in range(M):
+        for j in range(N):
+            for k in range(K):
+                C[i, j] += (A[i, k] * B[k, j])  # S1[i, j, k]
+    for i2 in range(M):
+        for j2 in range(N):
+            C[i2, j2] = max((C[i2, j2] + b[j2]), 0.0)  # S2[i2, j2]
+""",
+    "inner_product": """
+def inner_product(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:
+    for i in range(M):
+        for j in range(N):
+            s = local f32 in registers
+            s = 0.0  # S0[i, j]
+            for k in range(K):
+                s += (A[i, k] * B[k, j])  # S1[i, j, k]
+            C[i, j] = s  # S2[i, j]
+""",
     "matvec": """
 def matvec(A: f32[M, K], x: f32[K], y: output f32[M]) for M, K:
     for i0 in range(M):
@@ -182,6 +205,21 @@ def test_every_point_of_the_space_builds_and_is_proved(kernel: str) -> None:
             verify(schedule.function)
             certificate = validate(function, schedule.function, "reassoc")
             assert certificate.verdict == "proved", (config, certificate.reason)
+
+
+def test_an_epilogue_leaves_the_contraction_its_tile() -> None:
+    """The store after the sum is no initialisation of it."""
+    text = str(default_schedule(function_named("epilogue"), AVX512, "reassoc"))
+    assert 'compute_at("S0"' in text
+    assert 'cache_write("C"' in text
+    assert text.count("vectorize(") == 3
+
+
+def test_lanes_may_hold_a_whole_inner_loop() -> None:
+    """Sums into scalars run side by side along the contiguous axis around them."""
+    text = str(default_schedule(function_named("inner_product"), AVX512, "reassoc"))
+    assert 'split("j"' in text
+    assert "rfactor" not in text
 
 
 def test_register_tiles_fit_the_target() -> None:
