@@ -45,7 +45,18 @@ class Comparison:
             f"error {self.error:.3g}, bound {self.bound:.3g} "
             f"({self.max_error_over_bound:.3g} of the bound)"
         )
-        return text + (f"; {self.void} elements have no bound" if self.void else "")
+        return text + no_bound(self.void)
+
+
+def no_bound(void: int) -> str:
+    """Return the end of a sentence on elements that the comparison had to skip."""
+    if not void:
+        return ""
+    elements = "1 element was" if void == 1 else f"{void} elements were"
+    return (
+        f"; {elements} not compared, because no error bound exists there (numbers "
+        "overflow, are infinite or NaN, or a divisor may be 0)"
+    )
 
 
 def compare(

@@ -325,7 +325,8 @@ class Plan:
         guards = self._guards(outer)
         dropped: frozenset[Affine] = frozenset()
         rectangular = self._rectangular(outer)
-        if rectangular:
+        # A dead iteration may only write where the tensor has room for it.
+        if rectangular and self.is_safe(statement, self.tiles_of(outer)):
             common = self._common.get(statement.tensor, frozenset())
             dropped = frozenset(
                 guard.form
@@ -353,13 +354,16 @@ class Plan:
             for node in outer
         )
 
-    def is_safe(self, load: Load, tiles: list[TileLoop]) -> bool:
-        """Return whether *load* reads memory of ours in all iterations of the tiles."""
-        if not load.index:
+    def is_safe(self, access: Load | Store | Reduce, tiles: list[TileLoop]) -> bool:
+        """Return whether *access* touches memory of ours in every iteration of tiles.
+
+        That counts the iterations that guards would leave out.
+        """
+        if not access.index:
             return True
         axes = {tile.axis for tile in tiles}
-        local = self.locals.get(load.tensor)
-        for position, subscript in enumerate(load.index):
+        local = self.locals.get(access.tensor)
+        for position, subscript in enumerate(access.index):
             if not subscript.names() & axes:
                 continue
             if local is None:

@@ -25,11 +25,11 @@ def start_threads() -> None:
     said = _WAITING in os.environ or "OMP_WAIT_POLICY" in os.environ
     with _LAUNCHING:
         if said:
-            _launch_threads()
+            _launch_threads()  # type: ignore[no-untyped-call]
             return
         # OpenMP reads its environment once, when its library is loaded: right now.
         os.environ[_WAITING] = str(SPINS)
         try:
-            _launch_threads()
+            _launch_threads()  # type: ignore[no-untyped-call]
         finally:
             del os.environ[_WAITING]

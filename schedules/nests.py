@@ -59,8 +59,8 @@ class LoopNest:
         chosen: list[str] = []
         for chain in innermost_loops(Block((self.loop,))):
             if not any(loop.axis in chosen for loop in chain):
-                best = max(chain, key=self._lane_merit)
-                chosen += [best.axis] if self._lane_merit(best) > 0 else []
+                suited = max(chain, key=self._lane_merit)
+                chosen += [suited.axis] if self._lane_merit(suited) > 0 else []
         return tuple(chosen)
 
     def _vector_merit(self, axis: str) -> int:

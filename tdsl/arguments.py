@@ -32,7 +32,7 @@ def as_array(kernel: str, param: Param, value: object) -> Array:
     array = _view(kernel, param, value)
     tensor = param.tensor
     where = f"{kernel}: {tensor.name}"
-    _check_dtype(where, tensor, array)
+    _check_dtype(where, param, array)
     rank = len(tensor.shape)
     if array.ndim != rank:
         raise ArgumentError(
@@ -95,19 +95,23 @@ def _from_dlpack(where: str, param: Param, value: Any) -> Array:
     return array
 
 
-def _check_dtype(where: str, tensor: Tensor, array: Array) -> None:
-    wanted = tensor.dtype.numpy
+def _check_dtype(where: str, param: Param, array: Array) -> None:
+    tensor, wanted = param.tensor, param.tensor.dtype.numpy
     if array.dtype == wanted:
         return
-    call = f"{tensor.name}.astype(np.{wanted.name})"
+    if param.role is Role.INPUT:
+        instead = f"pass {tensor.name}.astype(np.{wanted.name})"
+    else:  # a converted copy would take the result and be lost
+        place = "out=" if param.returned else tensor.name
+        instead = f"give {place} an array of dtype {wanted.name}"
     if array.dtype.newbyteorder("=") == wanted:
         raise ArgumentError(
             f"{where} has dtype {array.dtype.str}, which is not in the byte order of "
-            f"this machine: pass {call}"
+            f"this machine: {instead}"
         )
     raise ArgumentError(
         f"{where} has dtype {array.dtype}, but the kernel takes {tensor.dtype} "
-        f"({wanted.name}): pass {call}"
+        f"({wanted.name}): {instead}"
     )
 
 

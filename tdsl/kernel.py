@@ -78,12 +78,24 @@ class Kernel:
 
     def with_schedule(self, schedule: Schedule) -> Kernel:
         """Return this kernel with an explicit schedule for all sizes."""
+        self._check_schedule(schedule)
         if schedule.original != self.function:
             raise ScheduleError(
                 f"{self.name}: the schedule is for {schedule.original.name}, not for "
                 f"this kernel: start from {self.name}.schedule()"
             )
         return self._variant(schedule, self.numerics)
+
+    def default_schedule(self) -> Schedule:
+        """Return the schedule of calls with neither an explicit nor a tuned one."""
+        return self._backend.default_schedule(self.function, self.numerics)
+
+    def _check_schedule(self, schedule: object) -> None:
+        if not isinstance(schedule, Schedule):
+            raise ArgumentError(
+                f"{self.name}: {schedule!r} is no schedule: pass a Schedule, which "
+                f"{self.name}.schedule() starts"
+            )
 
     def with_numerics(self, numerics: Numerics) -> Kernel:
         """Return this kernel in another numerics class."""
@@ -100,11 +112,16 @@ class Kernel:
 
     # --- compilation --------------------------------------------------------------
 
-    def prove(self, schedule: Schedule) -> Certificate:
+    def prove(self, schedule: Schedule | None = None) -> Certificate:
         """Return the proof of *schedule*; raise ProofError where there is none.
 
+        None is what a call would run: the explicit schedule, else the default. (Tuned
+        schedules, which differ by sizes, are proved when they are read.)
         A fault of the kernel itself is a KernelFaultError, at the line at fault.
         """
+        if schedule is None:
+            schedule = self._schedule or self.default_schedule()
+        self._check_schedule(schedule)
         certificate = prove(self.function, schedule, self.numerics)
         fault = certificate.kernel_fault
         if fault is not None:
@@ -171,7 +188,7 @@ class Kernel:
                 return schedule
             except ScheduleError as error:
                 warnings.warn(self._unused(error), EntryWarning, stacklevel=7)
-        return self._backend.default_schedule(self.function, self.numerics)
+        return self.default_schedule()
 
     def _unused(self, error: Exception) -> str:
         return (

@@ -8,7 +8,15 @@ from dataclasses import replace
 from .analysis.certificate import Check
 from .analysis.validate import validate
 from .errors import KernelFaultError
-from .ir.nodes import Function, Span
+from .ir.nodes import Function, Select, Span
+from .ir.walk import loads, walk
+
+
+def reject_faults(function: Function) -> None:
+    """Raise KernelFaultError where the kernel as written has a fault of its own."""
+    fault = validate(function, function).kernel_fault
+    if fault is not None:
+        raise fault_error(function, fault)
 
 
 def fault_error(function: Function, fault: Check) -> KernelFaultError:
@@ -36,8 +44,24 @@ def _advice(function: Function, fault: Check) -> str:
             text = f'tdsl.dim("{name}", min={least})'
             return f"if {name} is always at least {least}, declare it so: {text}"
     if "outside" in fault.reason:
+        if _is_conditional(function, fault.span):
+            return (
+                "both sides of a conditional are evaluated; split the range: "
+                "`for i in range(1, M)`"
+            )
         return "change the subscript, the range of its loop, or the shape"
     return "write every element first, for instance with tdsl.zeros"
+
+
+def _is_conditional(function: Function, span: Span | None) -> bool:
+    """Whether the access at *span* is one side of a conditional expression."""
+    return span is not None and any(
+        load.span == span
+        for node in walk(function)
+        if isinstance(node, Select)
+        for side in (node.then, node.otherwise)
+        for load in loads(side)
+    )
 
 
 def _is_sound_from(function: Function, name: str, least: int) -> bool:

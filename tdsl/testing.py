@@ -14,7 +14,7 @@ from typing import Any, Literal, assert_never, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from .backends.comparison import Comparison, compare
+from .backends.comparison import Comparison, compare, no_bound
 from .backends.error_bound import evaluate_with_bound
 from .backends.poison import poisoned_call
 from .errors import ArgumentError, CheckError
@@ -73,7 +73,7 @@ class Report:
             f"{self.kernel}: {self.examples} examples, {self.elements} elements, "
             f"largest error {self.worst.max_error_over_bound:.3g} of the bound"
         )
-        return text + (f"; {self.void} elements have no bound" if self.void else "")
+        return text + no_bound(self.void)
 
 
 def check(

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..backends.comparison import compare
 from ..backends.cpu import compile_function
-from ..backends.peak import measure_peak
+from ..backends.peak import measure_peaks
 from ..backends.poison import poisoned_call
 from ..ir.nodes import Role
 from .problem import Problem, Program, load_problem
@@ -109,11 +109,12 @@ class CpuEngine:
         """Measure multiply-add throughput and memory bandwidth."""
         with open(request["program"], "rb") as stream:
             program: Program = pickle.load(stream)
-        peak = measure_peak(program.target, threads=request["threads"])
+        peak = measure_peaks(program.target, threads=request["threads"])[-1]
         double = request["dtype"] == "f64"
         return {
             "gflops": peak.f64_gflops if double else peak.f32_gflops,
             "gigabytes": max(peak.read_gbytes, peak.copy_gbytes),
+            "reliable": peak.reliable,
         }
 
     def _call(self, name: str, sizes: Sizes) -> Entry:

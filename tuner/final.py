@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from .candidates import Candidate, Failure
-from .records import Record
-from .search import ranked
+from .records import Record, ranked
+from .search import Found
 from .statistics import Interval, judge, median, median_interval, ratios
 
 FINALISTS = 3
 """How many candidates besides the default are timed again."""
 NOISE_CAP = 0.01
 """The largest difference that many rounds in fresh processes still call a tie."""
+CONFIRMED = 1.5
+"""How many times the re-checked speedup the search may have seen before it is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +114,14 @@ def _ratio(before: FinalTiming, after: FinalTiming) -> Interval:
 def _speedup(default: FinalTiming, best: FinalTiming) -> Interval:
     """Return how many times as fast *best* is."""
     return median_interval(ratios(best.samples, default.samples))
+
+
+def unconfirmed(found: Found, verdict: Verdict | None) -> float | None:
+    """Return the leader's speedup in the search where the re-check saw far less."""
+    if verdict is None or found.best is None or same(found.best, found.default):
+        return None
+    claimed = 1.0 / found.best_ratio
+    if verdict.default_seconds is None or found.default is None:
+        return None
+    confirmed = 1.0 if verdict.speedup is None else CONFIRMED * verdict.speedup.high
+    return claimed if claimed > confirmed else None

@@ -20,6 +20,7 @@ from ..entries import (
 from ..errors import CacheError, TuningError
 from ..executable import CpuBackend
 from ..ir.numerics import Numerics
+from ..kernel_faults import reject_faults
 from ..paths import default_ledger
 from ..schedules.sketches import Sketch, sketch
 from ..target import Target, host
@@ -33,6 +34,7 @@ from .final import (
     choose_finalists,
     recheck,
     same,
+    unconfirmed,
 )
 from .fingerprint import space_version
 from .journal import Journal
@@ -78,6 +80,7 @@ def tune(
     """
     if INSIDE in environ:
         raise TuningError("a process that measures for a tuning job cannot tune")
+    reject_faults(kernel.function)
     chosen = target or host()
     request = Request(
         kernel.name,
@@ -318,6 +321,7 @@ class _Job:
             seed=request.seed,
             structure_rate=found.rates.get("structure"),
             size_rate=found.rates.get("size"),
+            unconfirmed=unconfirmed(found, verdict),
         )
 
     def _trouble(self, found: Found, verdict: Verdict | None) -> list[str]:

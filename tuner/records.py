@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
@@ -125,3 +125,9 @@ def digest(value: Any) -> str:
     """Return a short hash of a JSON value that does not depend on key order."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def ranked(records: Iterable[Record]) -> list[Record]:
+    """Return the measured among *records*, fastest first; ties in order of trial."""
+    measured = [record for record in records if record.ratio is not None]
+    return sorted(measured, key=lambda record: record.ratio or 0.0)

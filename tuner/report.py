@@ -82,12 +82,27 @@ def _story(result: TuningResult) -> Iterator[str]:
             f"Peak measured on this machine: {result.peak.gflops:.0f} GFLOP/s, "
             f"{result.peak.gigabytes:.0f} GB/s."
         )
+    yield from _omissions(result)
     if result.contender is not None and result.contender.trouble:
         yield f"{result.contender.name} was not timed: {result.contender.trouble}"
     for text in (*result.trouble, *result.warnings):
         yield f"Warning: {text}"
+    if result.unconfirmed is not None:
+        yield (
+            f"A candidate looked {result.unconfirmed:.2f}x faster during the search "
+            "but was not confirmed; the machine may have been busy."
+        )
     yield _verdict(result)
     yield f"Ledger: {result.ledger}"
+
+
+def _omissions(result: TuningResult) -> Iterator[str]:
+    """Yield why times of the table have no share of the peak, each reason once."""
+    rival = result.contender and result.contender.seconds
+    times = (result.default_seconds, result.best_seconds, rival)
+    reasons = [result.speed(time).omitted for time in times if time]
+    for reason in dict.fromkeys(filter(None, reasons)):
+        yield f"Share of peak left out: {reason}."
 
 
 def _group(group: FailureGroup) -> str:
@@ -104,9 +119,20 @@ def _verdict(result: TuningResult) -> str:
             return f"A better schedule is stored: {result.entry}"
         case "improved":
             return f"A better schedule was found, NOT stored:\n{result.schedule_text}"
+        case "default" if result.trials <= 1:
+            return f"{_no_rival(result)}; nothing was compared with the default."
         case "default":
             return "The default schedule is confirmed as the best one found."
         case "nothing":
             return (
                 "NOTHING WAS MEASURED: no schedule, not even the default, has a time."
             )
+
+
+def _no_rival(result: TuningResult) -> str:
+    if result.failed:
+        counts = f"{result.refused} refused, {result.failed} failed"
+        return f"No other candidate could be measured: {counts}"
+    if result.refused:
+        return f"No other candidate could be built: {result.refused} refused"
+    return "No other candidate was tried"

@@ -14,6 +14,12 @@ from .statistics import Interval
 
 Outcome = Literal["improved", "default", "nothing"]
 
+_BEYOND = {
+    "GB/s": "faster than the measured memory, so the arrays stay in a cache",
+    "GFLOP/s": "faster than the measured peak, so the machine was busy meanwhile",
+}
+"""Why a share of more than 100 % is not shown."""
+
 FORMAT = 1
 """Counts changes of the JSON that `tdsl tune --json` prints."""
 
@@ -30,10 +36,14 @@ class FailureGroup:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The machine's measured limits, for the threads in use."""
+    """The machine's measured limits, for the threads in use.
+
+    They are not *reliable* where several threads came out slower than one.
+    """
 
     gflops: float
     gigabytes: float
+    reliable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +57,23 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """A time as the rate that limits it, and that rate's share of the peak."""
+    """A time as the rate that limits it, and that rate's share of the peak.
+
+    *omitted* says why there is a peak but no share.
+    """
 
     value: float
     unit: Literal["GFLOP/s", "GB/s"]
     share: float | None
+    omitted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TuningResult:
     """The outcome of a job: times, the best schedule, what was tried, where it is.
 
-    *structure_rate* and *size_rate* are the candidates tried in a second, by phase.
+    *structure_rate* and *size_rate* are the candidates tried in a second, by phase;
+    *unconfirmed* is the speedup that the search believed in and the re-check did not.
     """
 
     kernel: str
@@ -94,6 +109,7 @@ class TuningResult:
     seed: int
     structure_rate: float | None = None
     size_rate: float | None = None
+    unconfirmed: float | None = None
 
     @property
     def exit_code(self) -> int:
@@ -107,9 +123,10 @@ class TuningResult:
     @property
     def memory_bound(self) -> bool:
         """Whether moving the arrays once takes longer than the arithmetic at peak."""
-        if self.peak is None or not self.peak.gflops or not self.peak.gigabytes:
+        peak = self.peak
+        if peak is None or not (peak.reliable and peak.gflops and peak.gigabytes):
             return self.cost.intensity < BALANCE
-        return self.cost.intensity < self.peak.gflops / self.peak.gigabytes
+        return self.cost.intensity < peak.gflops / peak.gigabytes
 
     def speed(self, seconds: float) -> Speed:
         """Return *seconds* as GFLOP/s, or as GB/s for a memory-bound kernel."""
@@ -117,11 +134,15 @@ class TuningResult:
             value, limit = self.cost.traffic / seconds * 1e-9, "gigabytes"
         else:
             value, limit = self.cost.flops / seconds * 1e-9, "gflops"
-        top = None if self.peak is None else getattr(self.peak, limit)
-        if top and limit == "gigabytes" and value > top:
-            top = None  # the arrays stay in a cache, which no peak was measured for
         unit: Literal["GFLOP/s", "GB/s"] = "GB/s" if self.memory_bound else "GFLOP/s"
-        return Speed(value, unit, value / top if top else None)
+        top = None if self.peak is None else getattr(self.peak, limit)
+        if self.peak is None or not top:
+            return Speed(value, unit, None)
+        if not self.peak.reliable:
+            return Speed(value, unit, None, "busy machine: peak unreliable")
+        if value > top:
+            return Speed(value, unit, None, _BEYOND[unit])
+        return Speed(value, unit, value / top)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object of `tdsl tune --json`."""
@@ -156,6 +177,8 @@ class TuningResult:
             "speed": None if best is None else best.value,
             "speed_unit": None if best is None else best.unit,
             "share_of_peak": None if best is None else best.share,
+            "share_omitted": "" if best is None else best.omitted,
+            "unconfirmed_speedup": self.unconfirmed,
             "peak_gflops": self.peak and self.peak.gflops,
             "peak_gigabytes_per_second": self.peak and self.peak.gigabytes,
             "flops": self.cost.flops,

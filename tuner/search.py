@@ -13,7 +13,7 @@ answered from the ledger.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -29,11 +29,13 @@ from .candidates import (
 from .journal import Journal
 from .process import Interrupted
 from .proposals import Proposal, Proposer
-from .records import Config, Record
+from .records import Config, ranked
 from .space import ConfigKey, SearchSpace, Subspace, config_key
 from .statistics import FLOOR, judge, median, median_interval, noise_floor, ratios
 
-Stop = Literal["budget", "exhausted", "interrupted", "unproved", "trouble"]
+Stop = Literal[
+    "budget", "exhausted", "nothing else builds", "interrupted", "unproved", "trouble"
+]
 Phase = Literal["structure", "size", "anything"]
 
 STRUCTURE_SHARE = 0.5
@@ -44,6 +46,8 @@ PROPOSALS = 16
 """Proposals for a batch: refused ones make room for others, but not for ever."""
 PATIENCE: dict[Phase, int] = {"structure": 24, "size": 24, "anything": 24}
 """Candidates without a new incumbent after which a phase ends."""
+HOPELESS = 40
+"""Refusals in a row after which a search that measured only the default ends."""
 NOISE_CAP = 0.03
 """The largest noise assumed: beyond it the interval of each comparison decides."""
 GRACE = 0.05
@@ -93,6 +97,10 @@ class OutOfTime(Exception):
     """The budget is spent."""
 
 
+class NothingBuilds(Exception):
+    """Point after point is refused."""
+
+
 class Unproved(Exception):
     """Not even the default schedule is proved."""
 
@@ -119,6 +127,7 @@ class Search:
     _phase: str = field(default="default", init=False)
     _tried: Counter[str] = field(default_factory=Counter, init=False)
     _spent: dict[str, float] = field(default_factory=dict, init=False)
+    _refusals: int = field(default=0, init=False)
 
     def run(self) -> Found:
         """Search until the budget is spent, the space exhausted, or told to stop."""
@@ -133,6 +142,8 @@ class Search:
                 pass
         except OutOfTime:
             stop = "budget"
+        except NothingBuilds:
+            stop = "nothing else builds"
         except Interrupted:
             stop = "interrupted"
         except Unproved as error:
@@ -313,6 +324,7 @@ class Search:
                 self.journal.answer(proposal.config, known.ratio)
                 proposer.tell(proposal, known.ratio)
             else:
+                self._refusals = 0
                 _, twins = batch.setdefault(candidate.identity, (candidate, []))
                 twins.append(proposal)
             if len(batch) == self.workshop.parallel:
@@ -335,7 +347,16 @@ class Search:
             return self.workshop.build(config)
         except Refused as refused:
             self.journal.refuse(config, refused)
+            self._note_refusal()
             return None
+
+    def _note_refusal(self) -> None:
+        self._refusals += 1
+        if self._refusals < HOPELESS:
+            return
+        measured = ranked(self.journal.trials.values())
+        if all(self.best and r.candidate == self.best.identity for r in measured):
+            raise NothingBuilds
 
     def _compile(self, candidates: list[Candidate]) -> list[float | Failure]:
         limit = min(self._compile_limit(), self._time_left())
@@ -424,9 +445,3 @@ class Search:
                 self._phase,
             )
         )
-
-
-def ranked(records: Iterable[Record]) -> list[Record]:
-    """Return the measured among *records*, fastest first; ties in order of trial."""
-    measured = [record for record in records if record.ratio is not None]
-    return sorted(measured, key=lambda record: record.ratio or 0.0)

@@ -275,7 +275,9 @@ class CpuWorkshop:
             reply = self.crew.ask(message)
         except WorkerLost:
             return None
-        return None if "cause" in reply else Peak(reply["gflops"], reply["gigabytes"])
+        if "cause" in reply:
+            return None
+        return Peak(reply["gflops"], reply["gigabytes"], reply["reliable"])
 
     def _inputs(self) -> list[Path]:
         inputs = [p for p in self.job.function.params if p.role is not Role.OUTPUT]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NoReturn
@@ -78,19 +79,29 @@ class WrongArguments(SystemExit):
 class Parser(argparse.ArgumentParser):
     """Takes `DIM=VALUE` anywhere, between and behind options too."""
 
+    commands: Mapping[str, Parser] = {}
+
     def error(self, message: str) -> NoReturn:
         """Print *message* below the usage and end the program with code 2."""
         self.print_usage(sys.stderr)
         print(f"{self.prog}: error: {message}", file=sys.stderr)
         raise WrongArguments(message)
 
+    def reject(self, words: Sequence[str]) -> NoReturn:
+        """End the program because of *words* that this command does not take."""
+        message = f"unrecognized arguments: {' '.join(words)}"
+        if self.prog.endswith(" check") and _DIM.match(words[0]):
+            message += "; check draws the sizes itself, so leave them out"
+        known = [option for a in self._actions for option in a.option_strings]
+        near = get_close_matches(words[0].partition("=")[0], known, 1)
+        self.error(message + (f"; did you mean {near[0]}?" if near else ""))
+
     def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
         """Return the options; the first word that is no dim names the kernel."""
         options, rest = self.parse_known_args(arguments)
-        if any(word.startswith("-") for word in rest) or (
-            rest and not hasattr(options, "dims")
-        ):
-            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        unknown = [word for word in rest if word.startswith("-")]
+        if unknown or (rest and not hasattr(options, "dims")):
+            self.commands[options.command].reject(unknown or rest)
         if hasattr(options, "dims"):
             words = [options.kernel, *options.dims, *rest]
             kernels = [word for word in words if not _DIM.match(word)]
@@ -114,6 +125,7 @@ def make_parser() -> Parser:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", title="commands"
     )
+    parser.commands = commands.choices
     _add_tune(_command(commands, "tune", "search for a faster schedule", _TUNE))
     _add_show(_command(commands, "show", "print any stage of a kernel", _SHOW))
     _add_check(_command(commands, "check", "test a kernel on random input", _CHECK))

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..backends.peak import measure_peak
+from ..backends.peak import measure_peaks
 from ..entries import fingerprint
 from ..errors import TdslError
 from ..paths import cache_folder, default_ledger, entries_folder, make_folder
@@ -87,8 +87,7 @@ def _folder(folder: Path) -> tuple[Path, str]:
 def _peaks(target: Target) -> tuple[list[dict[str, float]], str]:
     """Return the measured limits on one thread and on all."""
     try:
-        counts = sorted({1, target.cores})
-        return [asdict(measure_peak(target, threads=count)) for count in counts], ""
+        return [asdict(p) for p in measure_peaks(target, threads=target.cores)], ""
     except Exception as error:  # whatever a broken compiler raises is the finding
         return [], f"code cannot be compiled and run: {type(error).__name__}: {error}"
 
@@ -125,6 +124,9 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"  caches: {', '.join(caches)}"
     for peak in report["peaks"]:
         threads = "1 thread" if peak["threads"] == 1 else f"{peak['threads']} threads"
+        if not peak["reliable"]:
+            yield f"peak, {threads}: busy machine: peak unreliable"
+            continue
         yield (
             f"peak, {threads}: {peak['f32_gflops']:.0f} GFLOP/s f32, "
             f"{peak['f64_gflops']:.0f} GFLOP/s f64, reads {peak['read_gbytes']:.1f} "

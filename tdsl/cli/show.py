@@ -21,6 +21,7 @@ from ..ir.nodes import Function
 from ..ir.numerics import Numerics
 from ..ir.printer import print_function
 from ..kernel import Kernel
+from ..kernel_faults import reject_faults
 from ..plans import plan
 from ..schedules.schedule import Schedule
 from ..target import Target, target_named
@@ -56,6 +57,7 @@ def run(options: Namespace) -> int:
     if options.stage == "parsed":
         print(print_function(kernel.function), end="")
         return 0
+    reject_faults(kernel.function)
     view = _view(kernel, dims, target, options)
     print(_STAGES[options.stage](view).rstrip())
     return 0

@@ -43,7 +43,9 @@ _OTHER_FUNCTIONS = {
     "round": "`round(x)` is written `floor(x + 0.5)`",
 }
 REFUSED_STATEMENTS: dict[type[ast.stmt], str] = {
-    ast.If: "`if` is not in the kernel language yet: write `x if c else y`",
+    ast.If: "`if` is not in the kernel language yet: write `x if c else y`; both "
+    "sides of a conditional are evaluated, so where a subscript would leave its "
+    "tensor split the range: `for i in range(1, M)`",
     ast.While: "`while` is not in the kernel language: write `for i in range(...)`",
     ast.With: "`with` is not in the kernel language: put it around the call",
     ast.Try: "`try` is not in the kernel language: put it around the call",

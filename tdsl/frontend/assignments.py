@@ -143,6 +143,7 @@ class AssignmentParser:
         rest: list[ast.stmt],
         block: list[Stmt],
     ) -> None:
+        self.expressions.refuse_operators(node)
         binding = self._assignable(target)
         if isinstance(node, ast.Call) and self._makes_tensor(node):
             self._make_tensor(target, self.tensors.creation(node), block)

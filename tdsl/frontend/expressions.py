@@ -94,6 +94,12 @@ class ExpressionParser:
             raise self.source.type_error(function, f"`{name}` is {what}")
         return self.names.resolve(function)
 
+    def refuse_operators(self, node: ast.expr) -> None:
+        """Refuse operators outside the language, before what they would be used for."""
+        for each in ast.walk(node):
+            if isinstance(each, ast.BinOp) and type(each.op) not in _BINARY:
+                raise self.source.syntax_error(each, REFUSED_OPERATORS[type(each.op)])
+
     def dtype(self, node: ast.expr) -> DType:
         """Return the dtype that *node* names."""
         found = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from ..errors import KernelSyntaxError
 from ..ir.affine import Affine
 from ..ir.dtypes import DType
 from .builtins import function_name
@@ -44,6 +45,7 @@ class TensorParser:
         name = function_name(self.expressions.callee(node))
         assert name in _USE
         shape_node, dtype_node, fill_node = self._arguments(node, name)
+        self._check_order(node, dtype_node, fill_node)
         shape = self._shape(shape_node)
         dtype = self.expressions.dtype(dtype_node)
         if name == "empty":
@@ -78,6 +80,25 @@ class TensorParser:
                 f"`{prefix + '.' if prefix else ''}{_USE[name]}`",
             )
         return found["shape"], found["dtype"], found.get("value")
+
+    def _check_order(
+        self, node: ast.Call, dtype: ast.expr, fill: ast.expr | None
+    ) -> None:
+        """Refuse `full(shape, value, dtype)`, which is NumPy's order."""
+        if fill is None or self._is_dtype(dtype) or not self._is_dtype(fill):
+            return
+        raise self.source.type_error(
+            node,
+            f"`{self.source.text(dtype)}` is no tdsl dtype, and stands in its place: "
+            f"write {self.source.text(node.func)}(shape, dtype, value)",
+        )
+
+    def _is_dtype(self, node: ast.expr) -> bool:
+        try:
+            self.expressions.dtype(node)
+        except KernelSyntaxError:
+            return False
+        return True
 
     def _shape(self, node: ast.expr) -> tuple[Affine, ...]:
         sizes = node.elts if isinstance(node, ast.Tuple) else [node]

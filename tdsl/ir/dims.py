@@ -76,6 +76,12 @@ def dims(names: str, min: int = 0, max: int | None = None) -> tuple[DimSymbol, .
     found = names.replace(",", " ").split()
     if not found:
         raise ArgumentError("dims(): write names with spaces between: dims('M N')")
+    for position, each in enumerate(found):
+        if each in found[:position]:
+            raise ArgumentError(
+                f"dims({names!r}): {each} is there twice, and equal names are one dim: "
+                "write each name once"
+            )
     return tuple(dim(each, min, max) for each in found)
 
 

@@ -195,3 +195,30 @@ def test_code_for_known_sizes_is_as_short_as_for_others(tile: str) -> None:
 def test_a_load_into_a_register_takes_one_line() -> None:
     text = emit_source(read_function(PACKED_MATMUL)).text
     assert "acc_0_0 = load(C, " in text
+
+
+NARROW = """
+def narrow(A: f32[5, K], B: f32[K, 7], C: output f32[5, 7]) for K:
+    for i_o in range(0, 5, 20):
+        for j_o in range(0, 7, 8):
+            C_acc = local f32[5, 7] in registers
+            for i_z in range(i_o, min(i_o + 20, 5)):  # unrolled
+                for j_z in range(j_o, min(j_o + 8, 7)):  # vectorized
+                    C_acc[i_z - i_o, j_z - j_o] = 0.0  # S0[i_z, j_z]
+            for k in range(K):
+                for i_i in range(i_o, min(i_o + 20, 5)):  # unrolled
+                    for j_i in range(j_o, min(j_o + 8, 7)):  # vectorized
+                        C_acc[i_i - i_o, j_i - j_o] += (A[i_i, k] * B[k, j_i])  # S1[i_i, j_i, k]
+            for i_s in range(i_o, min(i_o + 20, 5)):  # unrolled
+                for j_s in range(j_o, min(j_o + 8, 7)):  # vectorized
+                    C[i_s, j_s] = C_acc[i_s - i_o, j_s - j_o]
+"""  # noqa: E501 - IR text is not wrapped
+
+
+def test_dead_iterations_do_not_write_where_there_is_no_room() -> None:
+    """A buffer of 5 x 7 elements under a tile of 20 x 8 once lost the heap."""
+    function = lower(read_function(NARROW))
+    plan = Plan(function)
+    for axis in ("j_z", "j_i"):
+        (leaf,) = loops(function)[axis].body.statements
+        assert plan.leaves[id(leaf)].dropped == frozenset()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tdsl import testing
+from tdsl.backends.comparison import no_bound
 from tdsl.cli import check as command
 from tdsl.cli import main
 from tdsl.errors import CheckError
@@ -28,3 +29,11 @@ def test_a_failed_check(
     monkeypatch.setattr(command, "check", fail)
     assert main(["check", f"{FILE}:double"]) == 1
     assert capsys.readouterr().err.endswith("tdsl: double is wrong for N=3\n")
+
+
+def test_elements_without_a_bound_are_explained() -> None:
+    assert no_bound(0) == ""
+    assert no_bound(158) == (
+        "; 158 elements were not compared, because no error bound exists there "
+        "(numbers overflow, are infinite or NaN, or a divisor may be 0)"
+    )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tdsl.analysis.certificate import Certificate
 from tdsl.backends.lower import lower
-from tdsl.cli import main
+from tdsl.backends.peak import Peak
+from tdsl.cli import doctor, main
 from tdsl.cli.loading import load_kernel
 from tdsl.entries import Entry, fingerprint, program_hash, situation, store
 from tdsl.ir.nodes import Function
@@ -112,6 +114,18 @@ def store_tuned(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     steps = [{"primitive": "split", "arguments": {"axis": "k", "factor": 4}}]
     schedule = json.dumps({"function": "matmul", "steps": steps})
     store(Entry(where, schedule, 1.0, 2.0, "proved"))
+
+
+def test_doctor_on_a_busy_machine(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Peak(1, 50.0, 25.0, 10.0, 9.0)
+    two = replace(one, threads=2, f32_gflops=40.0, reliable=False)
+    monkeypatch.setattr(doctor, "measure_peaks", lambda *_, **__: (one, two))
+    assert main(["doctor"]) == 0
+    text = capsys.readouterr().out
+    assert "\npeak, 1 thread: 50 GFLOP/s f32, 25 GFLOP/s f64" in text
+    assert "\npeak, 2 threads: busy machine: peak unreliable\n" in text
 
 
 def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:

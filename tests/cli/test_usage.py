@@ -186,6 +186,61 @@ def test_wrong_budgets(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     ) in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            ["tune", KERNEL, "M=8", "--budgt", "45s"],
+            "tdsl tune: error: unrecognized arguments: --budgt; did you mean --budget?",
+        ),
+        (
+            ["check", KERNEL, "H=10"],
+            "tdsl check: error: unrecognized arguments: H=10; check draws the sizes "
+            "itself, so leave them out",
+        ),
+        (["doctor", "x"], "tdsl doctor: error: unrecognized arguments: x"),
+    ],
+)
+def test_unknown_words(
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The usage is that of the command."""
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert caught.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"usage: tdsl {words[0]} ")
+    assert error.endswith(f"\n{expected}\n")
+
+
+OUT_OF_BOUNDS = """\
+import tdsl
+M = tdsl.dim("M", min=1)
+
+@tdsl.kernel
+def shift(x: tdsl.f32[M]) -> tdsl.f32[M]:
+    y = tdsl.empty((M,), tdsl.f32)
+    for i in range(M):
+        y[i] = x[i + 1]
+    return y
+"""
+
+
+def test_commands_agree_on_a_fault_of_the_kernel(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "bad.py"
+    file.write_text(OUT_OF_BOUNDS)
+    said = set()
+    for words in (["check"], ["tune", "M=100"], ["show"], ["show", "--stage=source"]):
+        assert main([words[0], f"{file}:shift", *words[1:]]) == 1
+        said.add(capsys.readouterr().err)
+    (error,) = said
+    assert f'File "{file}", line 8' in error
+    assert "\n           ^^^^^^^^\n" in error
+    assert "the kernel reads x[1] outside x[M] for M=1" in error
+
+
 @pytest.mark.parametrize("text", ["0", "-1", "two"])
 def test_wrong_threads(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:

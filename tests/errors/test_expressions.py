@@ -639,6 +639,18 @@ CASES = (
         "`&` is not in the kernel language: write `and` for bools",
     ),
     Misuse(
+        "matmul_operator_into_a_tensor",
+        """\
+        def f(A: f32[M, K]) -> f32[M, K]:
+            C = tdsl.zeros((M, K), f32)
+            C = A @ A
+            return C
+        """,
+        KernelSyntaxError,
+        "A @ A",
+        "`@` is not in the kernel language: write the loops with `+=`",
+    ),
+    Misuse(
         "matmul_operator",
         """\
         def f(A: f32[M, K], C: tdsl.out(f32[M, K])):

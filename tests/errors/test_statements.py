@@ -30,7 +30,9 @@ CASES = (
         """,
         KernelSyntaxError,
         "if i > j:...",
-        "`if` is not in the kernel language yet: write `x if c else y`",
+        "`if` is not in the kernel language yet: write `x if c else y`; both sides of "
+        "a conditional are evaluated, so where a subscript would leave its tensor "
+        "split the range: `for i in range(1, M)`",
     ),
     Misuse(
         "with",
@@ -599,6 +601,19 @@ CASES = (
         KernelTypeError,
         "0.5",
         "cannot fill a tensor of i32 with f64: write `i32(0.5)`",
+    ),
+    Misuse(
+        "full_in_the_order_of_numpy",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            T = tdsl.full((M,), -math.inf, f32)
+            for i, j in tdsl.grid(M, K):
+                C[i, j] = 0
+        """,
+        KernelTypeError,
+        "tdsl.full((M,), -math.inf, f32)",
+        "`-math.inf` is no tdsl dtype, and stands in its place: write "
+        "tdsl.full(shape, dtype, value)",
     ),
 )
 

@@ -66,6 +66,15 @@ def test_wrong_dims(arguments: dict[str, Any], message: str) -> None:
     assert str(caught.value) == message
 
 
+def test_a_dim_twice() -> None:
+    with pytest.raises(ArgumentError) as caught:
+        dims("M N, M")
+    assert str(caught.value) == (
+        "dims('M N, M'): M is there twice, and equal names are one dim: write each "
+        "name once"
+    )
+
+
 def test_no_dims() -> None:
     with pytest.raises(ArgumentError) as caught:
         dims(" ")

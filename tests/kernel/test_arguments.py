@@ -26,7 +26,14 @@ def scale(alpha: f32, n: i32, on: tdsl.bool_, Y: tdsl.inout(f32[M])):
         Y[i] = Y[i] + alpha * f32(n) if on else 0
 
 
-COPY, SCALE = parse(copy), parse(scale)
+def heat(u: f32[M]) -> f32[M]:
+    V = tdsl.empty(M, f32)
+    for i in range(M):
+        V[i] = u[i]
+    return V
+
+
+COPY, SCALE, HEAT = parse(copy), parse(scale), parse(heat)
 
 
 class Interface:
@@ -144,6 +151,30 @@ def test_dtypes() -> None:
     assert refusal(array(2, 3, dtype=">f4"), array(2, 3)) == (
         "copy: A has dtype >f4, which is not in the byte order of this machine: pass "
         "A.astype(np.float32)"
+    )
+
+
+def test_dtypes_of_what_is_written() -> None:
+    """A converted copy would take the result and be lost."""
+    assert refusal(array(2, 3), array(2, 3, dtype=np.float64)) == (
+        "copy: C has dtype float64, but the kernel takes f32 (float32): give C an "
+        "array of dtype float32"
+    )
+    assert refusal(array(2, 3), array(2, 3, dtype=">f4")) == (
+        "copy: C has dtype >f4, which is not in the byte order of this machine: give "
+        "C an array of dtype float32"
+    )
+    with pytest.raises(ArgumentError) as caught:
+        bind(SCALE, (1.0, 2, True, array(3, dtype=np.float64)), {})
+    assert str(caught.value) == (
+        "scale: Y has dtype float64, but the kernel takes f32 (float32): give Y an "
+        "array of dtype float32"
+    )
+    with pytest.raises(ArgumentError) as caught:
+        bind(HEAT, (array(3),), {"out": array(3, dtype=np.float64)})
+    assert str(caught.value) == (
+        "heat: V has dtype float64, but the kernel takes f32 (float32): give out= an "
+        "array of dtype float32"
     )
 
 

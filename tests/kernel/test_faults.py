@@ -62,6 +62,14 @@ def early(x: f32[M]) -> f32[M]:
     return y
 
 
+@tdsl.kernel
+def shifted(x: f32[M]) -> f32[M]:
+    y = tdsl.empty(M, f32)
+    for i in range(M):
+        y[i] = x[i - 1] if i > 0 else 0.0
+    return y
+
+
 FAULTS: dict[str, tuple[Any, str, str]] = {
     "a read where a dim is 0": (
         largest,
@@ -74,6 +82,12 @@ FAULTS: dict[str, tuple[Any, str, str]] = {
         "x[i + 1]",
         "neighbours: the kernel reads x[1] outside x[M] for M=1: change the "
         "subscript, the range of its loop, or the shape",
+    ),
+    "a read under a condition": (
+        shifted,
+        "x[i - 1]",
+        "shifted: the kernel reads x[-1] outside x[M] for M=1: both sides of a "
+        "conditional are evaluated; split the range: `for i in range(1, M)`",
     ),
     "a write": (
         overrun,

@@ -106,6 +106,28 @@ def test_an_explicit_schedule() -> None:
     assert matmul.with_schedule(schedule).__doc__ == "Multiply two matrices."
 
 
+def test_no_schedule_at_all() -> None:
+    for use in (matmul.with_schedule, matmul.prove):
+        with pytest.raises(ArgumentError) as caught:
+            use("fast")  # type: ignore[arg-type]
+        assert str(caught.value) == (
+            "matmul: 'fast' is no schedule: pass a Schedule, which matmul.schedule() "
+            "starts"
+        )
+
+
+def test_a_proof_without_a_schedule_is_of_what_a_call_runs() -> None:
+    backend = Recorder()
+    kernel = Kernel(matmul.function, backend=backend)
+    assert kernel.prove().verdict == "proved"
+    assert backend.defaults == 1
+    assert kernel.default_schedule() == Schedule(matmul.function)
+    wrong = matmul.schedule().split("k", 2).reorder("k_o", "i")
+    bitwise = Kernel(matmul.function, numerics="bitwise", schedule=wrong.rfactor("k_i"))
+    with pytest.raises(ProofError):
+        bitwise.prove()
+
+
 def test_a_schedule_of_another_kernel() -> None:
     @tdsl.kernel
     def double(X: f32[M]) -> f32[M]:

@@ -74,7 +74,7 @@ class FakeEngine:
         return Subject(lambda: time.sleep(seconds))
 
     def peak(self, request: Request) -> Reply:
-        return {"gflops": 100.0, "gigabytes": 10.0}
+        return {"gflops": 100.0, "gigabytes": 10.0, "reliable": True}
 
 
 if __name__ == "__main__":

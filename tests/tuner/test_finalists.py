@@ -11,9 +11,11 @@ import pytest
 from tdsl.target import AVX2
 from tdsl.tuner import crew
 from tdsl.tuner.candidates import Candidate, Failure
-from tdsl.tuner.final import FinalTiming, recheck
+from tdsl.tuner.final import FinalTiming, Verdict, recheck, unconfirmed
 from tdsl.tuner.finalists import Finalists
 from tdsl.tuner.process import WorkerLost
+from tdsl.tuner.search import Found
+from tdsl.tuner.statistics import Interval
 
 
 @pytest.fixture
@@ -102,3 +104,25 @@ def test_the_rounds_are_bounded_in_time(workers: crew.Crew) -> None:
     found = Finalists(workers, {"slow": Path("slow")}, 0.2).time()["slow"]
     assert isinstance(found, FinalTiming)
     assert len(found.samples) == 6  # the fewest that decide anything, both together
+
+
+DEFAULT, LEADER = (Candidate({}, name, ()) for name in ("default", "leader"))
+
+
+@pytest.mark.parametrize(
+    ("best", "winner", "gain", "expected"),
+    [
+        (LEADER, DEFAULT, None, 4.0),
+        (LEADER, LEADER, 1.2, 4.0),
+        (LEADER, LEADER, 3.0, None),
+        (DEFAULT, DEFAULT, None, None),
+    ],
+)
+def test_what_the_search_believed_and_the_recheck_did_not(
+    best: Candidate, winner: Candidate, gain: float | None, expected: float | None
+) -> None:
+    found = Found("budget", DEFAULT, best, 0.25, 0.01, 9, 0)
+    speedup = None if gain is None else Interval(gain, gain, gain)
+    verdict = Verdict(winner, FinalTiming((1.0,), None), 1.0, speedup, ())
+    assert unconfirmed(found, verdict) == expected
+    assert unconfirmed(found, None) is None

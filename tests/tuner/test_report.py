@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,6 +80,57 @@ def test_the_default_confirmed() -> None:
     text = report(replace(RESULT, outcome="default", speedup=None, entry=None))
     assert "best       1 ms  268.4 GFLOP/s      54%      the default\n" in text
     assert "The default schedule is confirmed as the best one found." in text
+
+
+DEFAULT_ALONE = replace(RESULT, outcome="default", trials=1, speedup=None, entry=None)
+
+
+@pytest.mark.parametrize(
+    ("refused", "failed", "expected"),
+    [
+        (566, 0, "No other candidate could be built: 566 refused"),
+        (566, 3, "No other candidate could be measured: 566 refused, 3 failed"),
+        (0, 0, "No other candidate was tried"),
+    ],
+)
+def test_a_default_without_rivals_is_not_confirmed(
+    refused: int, failed: int, expected: str
+) -> None:
+    text = report(replace(DEFAULT_ALONE, refused=refused, failed=failed))
+    assert f"\n{expected}; nothing was compared with the default.\n" in text
+    assert "is confirmed" not in text
+
+
+def test_a_leader_that_was_not_confirmed() -> None:
+    said = (
+        "A candidate looked 54.85x faster during the search but was not confirmed; "
+        "the machine may have been busy.\n"
+    )
+    result = replace(RESULT, outcome="default", speedup=None, entry=None)
+    assert said in report(replace(result, unconfirmed=54.85))
+    assert "was not confirmed" not in report(result)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"peak": Peak(500.0, 20.0, False)}, "busy machine: peak unreliable"),
+        (
+            {"peak": Peak(200.0, 20.0)},
+            "faster than the measured peak, so the machine was busy meanwhile",
+        ),
+        (
+            {"cost": Cost(1000, 10**9)},
+            "faster than the measured memory, so the arrays stay in a cache",
+        ),
+    ],
+)
+def test_why_a_share_of_the_peak_is_left_out(
+    change: dict[str, Any], reason: str
+) -> None:
+    text = report(replace(RESULT, **change))
+    assert text.count(f"Share of peak left out: {reason}.\n") == 1
+    assert "%" not in text
 
 
 def test_what_could_not_be_stored_is_printed() -> None:

@@ -11,6 +11,7 @@ import pytest
 from tdsl.tuner.candidates import Candidate, Measurement, Refused
 from tdsl.tuner.process import Interrupted
 from tdsl.tuner.records import Config
+from tdsl.tuner.search import HOPELESS
 
 from .fakes import ROOMY, FakeParam, FakeSketch, FakeWorkshop, search, steady
 
@@ -91,7 +92,16 @@ def test_where_all_is_refused_the_plain_program_is_best(ledger: Path) -> None:
     workshop = FakeWorkshop(refuse=lambda config: True)
     found = search(workshop, ledger, budget=1e6).run()
     assert found.best is found.default is not None
-    assert found.stop == "exhausted"
+    assert found.stop == "nothing else builds"
+    assert sum(row["status"] == "refused" for row in rows(ledger)) == 1 + HOPELESS
+
+
+def test_refusals_do_not_end_a_search_that_measured_something(ledger: Path) -> None:
+    first = search(FakeWorkshop(), ledger, budget=4).run()
+    assert 1 < first.tried < 10
+    workshop = FakeWorkshop(refuse=lambda config: config != ROOMY.default())
+    found = search(workshop, ledger, budget=1e6).run()
+    assert found.stop == "exhausted" and found.tried == 60
 
 
 def test_a_failing_candidate_costs_only_itself(ledger: Path) -> None:
