@@ -66,6 +66,10 @@ class Kernel:
         """Return the signature as the IR has it."""
         return f"<tdsl kernel {_signature(self.function)}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was parsed and chosen; the copy compiles, or loads, its code."""
+        return _unpickled, (self.function, self.numerics, self._schedule)
+
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
         """Return the arrays, numbers and dims of a call, or say what is wrong."""
         return bind(self.function, args, kwargs)
@@ -228,6 +232,12 @@ def _signature(function: Function) -> str:
     return f"{function.name}({given})" + (
         f" -> {', '.join(results)}" if results else ""
     )
+
+
+def _unpickled(
+    function: Function, numerics: Numerics, schedule: Schedule | None
+) -> Kernel:
+    return Kernel(function, numerics=numerics, schedule=schedule)
 
 
 @overload

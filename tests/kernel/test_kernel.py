@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -319,3 +321,11 @@ def test_only_so_many_sizes_are_remembered(
     for rows in (1, 2, 3, 1):
         np.testing.assert_array_equal(kernel(A[:rows], B), A[:rows] @ B)
         assert len(kernel._entries) <= 2
+
+
+def test_a_kernel_can_be_pickled_and_copied() -> None:
+    fixed = matmul.with_schedule(matmul.schedule().split("i", 4))
+    for copied in (pickle.loads(pickle.dumps(fixed)), copy.deepcopy(fixed)):
+        assert copied.function == fixed.function
+        assert copied.numerics == fixed.numerics
+        assert copied.prove().verdict == "proved"
