@@ -109,6 +109,10 @@ def _graph_fault(model: Model, graph: Graph) -> _Fault | None:
     nodes = union_set((o.domain for o in graph.nodes.values()), params)
     lost = nodes.subtract(graph.segments.domain())
     if not lost.is_empty():
+        leaked = graph.others.intersect_range(lost)
+        if not leaked.is_empty():
+            reason = "a read gets partial results of no reduction of the kernel"
+            return _Fault(reason, leaked)
         reason = "a merge of partial results belongs to no reduction of the kernel"
         return _Fault(reason, lost, "unknown")
     for relation in pieces(graph.segments):

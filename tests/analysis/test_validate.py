@@ -14,6 +14,7 @@ from tdsl.ir.nodes import Alloc, Block, Function, Index, Reduce, ReduceOp, Stmt,
 from tdsl.ir.numerics import Numerics
 from tdsl.ir.walk import rewrite
 
+from ..ir_text import read_function
 from .kernels import LANES, MATMUL, PACKED, SMOOTH, TOTAL, read
 
 Changes = tuple[tuple[str, str], ...]
@@ -538,3 +539,41 @@ def test_partial_sums_of_partial_sums() -> None:
     assert certificate.reason == (
         "same dataflow: partial results of a reduction are never merged"
     )
+
+
+def test_partial_results_that_replace_a_sum_are_refuted() -> None:
+    """Found by the fuzz: an outer merge that overwrites instead of adding."""
+    original = read_function(
+        """
+def rows(A: i64[N, N], C: output i64[N]) for 1<=N<=9:
+    for z in range(N):
+        C[z] = 0  # S0[z]
+    for i in range(N):
+        for k in range(N):
+            C[i] += A[i, k]  # S1[i, k]
+"""
+    )
+    overwritten = read_function(
+        """
+def rows(A: i64[N, N], C: output i64[N]) for 1<=N<=9:
+    for z in range(N):
+        C[z] = 0  # S0[z]
+    for i in range(N):
+        P = local i64[3]
+        for r in range(3):
+            P[r] = 0
+        for k_o in range(0, N, 3):
+            for k in range(k_o, min(k_o + 3, N)):
+                P[k - k_o] += A[i, k]  # S1[i, k]
+        Q = local i64[3]
+        for t in range(3):
+            Q[t] = 0
+        for s in range(3):
+            Q[s] += P[s]
+        for u in range(3):
+            C[i] = Q[u]
+"""
+    )
+    certificate = validate(original, overwritten)
+    assert certificate.verdict == "refuted", certificate.reason
+    assert certificate.witness is not None
