@@ -31,7 +31,7 @@ def test_matmul() -> None:
 def test_the_digits_have_the_labels_of_scikit_learn(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    accuracy = run("02_digits.py")
+    accuracy = run("02_digits.py", ["--budget", "0"])
     assert accuracy == pytest.approx(0.98218, abs=1e-5)
     assert "898 digits, labels the same as scikit-learn's" in capsys.readouterr().out
 
