@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] = ()) -> float:
     if options.budget:
         dims = {"Q": len(asked), "R": len(known), "P": pixels.shape[1]}
         tuned = tdsl.tune(squared_distances, dims, budget_s=options.budget)
-        gain = f", {tuned.speedup:.2f}x the default" if tuned.speedup else ""
+        gain = f", {tuned.speedup.median:.2f}x the default" if tuned.speedup else ""
         print(f"tuned with {tuned.trials} candidates: {tuned.outcome}{gain}")
 
     # Pixels are whole numbers up to 16, so these float32 distances are exact.
