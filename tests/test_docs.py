@@ -1,7 +1,12 @@
-"""What the documents show is what the commands print.
+"""What the documents show is what the commands and the examples print.
 
 A fenced block below one of these HTML comments is checked:
 
+    <!-- example: NAME -->            Python that runs after the other examples of its
+                                      page, in one process with one namespace
+    <!-- prints -->                   all that the example just above it prints; an
+                                      error of tdsl at its end counts as printed. An
+                                      example without such a block prints nothing.
     <!-- code: NAME.py -->            saved as NAME.py beside the repository's folders
     <!-- output: COMMAND -->          what COMMAND prints
     <!-- output: COMMAND | from 'A' until 'B' -->   the lines from the first that
@@ -12,6 +17,7 @@ A fenced block below one of these HTML comments is checked:
     <!-- output: COMMAND | loop with WORD --> the same, for the innermost loop of
                                               assembly that contains WORD
 
+All Python on a page of docs/ is in such a block.
 `python -m pytest tests/test_docs.py --update-golden` rewrites the blocks.
 """
 
@@ -24,44 +30,40 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-DOCUMENTS = ("README.md", "docs/tour.md")
-BLOCK = re.compile(
-    r"<!-- (?P<what>code|output): (?P<argument>.*?) -->\n"
-    r"```\w*\n(?P<text>.*?)```$",
-    re.DOTALL | re.MULTILINE,
+from .pages import (
+    REPOSITORY,
+    Block,
+    Example,
+    blocks,
+    examples,
+    printed_by_examples,
+    read,
+    rewrite,
 )
+
+PAGES = tuple(
+    f"docs/{page.name}" for page in sorted((REPOSITORY / "docs").glob("*.md"))
+)
+DOCUMENTS = ("README.md", *PAGES)
 PROGRAMS = {
     "tdsl": [sys.executable, "-m", "tdsl.cli"],
     "python": [sys.executable],
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
-    """A block of a document that shows what a command prints."""
-
-    document: str
-    command: str
-    selection: str
-    text: str
+def outputs(document: str) -> Iterator[Block]:
+    return (block for block in blocks(document) if block.what == "output")
 
 
-def read(document: str) -> str:
-    return (REPOSITORY / document).read_text(encoding="utf-8")
-
-
-def outputs(document: str) -> Iterator[Output]:
-    for match in BLOCK.finditer(read(document)):
-        if match["what"] == "output":
-            command, _, selection = match["argument"].partition(" | ")
-            yield Output(document, command, selection, match["text"])
+def split_argument(output: Block) -> tuple[str, str]:
+    """Return the command and the selection of a block that shows output."""
+    command, _, selection = output.argument.partition(" | ")
+    return command, selection
 
 
 @cache
@@ -138,49 +140,58 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for entry in ("examples", "benchmarks"):
         (scratch / entry).symlink_to(REPOSITORY / entry)
     for document in DOCUMENTS:
-        for match in BLOCK.finditer(read(document)):
-            if match["what"] == "code":
-                (scratch / match["argument"]).write_text(match["text"], "utf-8")
+        (scratch / "pages" / document).mkdir(parents=True)
+        for block in blocks(document):
+            if block.what == "code":
+                (scratch / block.argument).write_text(block.text, "utf-8")
     return scratch
 
 
-def described(output: Output) -> str:
-    return f"{output.document}: {output.command} | {output.selection}"
+def described(block: Block | Example) -> str:
+    if isinstance(block, Example):
+        block = block.code
+    return f"{block.document}: {block.argument}"
 
 
 @pytest.mark.parametrize(
     "output", [o for d in DOCUMENTS for o in outputs(d)], ids=described
 )
-def test_blocks_are_true(output: Output, folder: Path, update_golden: bool) -> None:
-    if "--stage asm" in output.command and platform.machine() not in (
-        "x86_64",
-        "AMD64",
-    ):
+def test_blocks_are_true(output: Block, folder: Path, update_golden: bool) -> None:
+    command, selection = split_argument(output)
+    if "--stage asm" in command and platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the page shows x86 code")
-    actual = selected(printed(folder, output.command), output.selection)
+    actual = selected(printed(folder, command), selection)
     if update_golden:
         rewrite(output, actual)
         return
-    match output.selection.split():
+    match selection.split():
         case ["contains", word] | ["loop", "with", word]:
             assert word in output.text
         case _:
             assert output.text == actual
 
 
-def rewrite(output: Output, actual: str) -> None:
-    """Put *actual* in place of the block of *output*."""
-    selection = f" | {output.selection}" if output.selection else ""
-    argument = f"{output.command}{selection}"
+@pytest.mark.parametrize(
+    "example", [e for d in DOCUMENTS for e in examples(d)], ids=described
+)
+def test_examples_print_what_is_shown(
+    example: Example, folder: Path, update_golden: bool
+) -> None:
+    document = example.code.document
+    printed = printed_by_examples(document, folder / "pages" / document)
+    actual = printed[example.code.argument]
+    if update_golden and example.prints is not None:
+        rewrite(example.prints, actual)
+        return
+    assert actual == (example.prints.text if example.prints else "")
 
-    def replaced(match: re.Match[str]) -> str:
-        if match["argument"] != argument:
-            return match[0]
-        start, end = (place - match.start() for place in match.span("text"))
-        return match[0][:start] + actual + match[0][end:]
 
-    text = BLOCK.sub(replaced, read(output.document))
-    (REPOSITORY / output.document).write_text(text, encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES)
+def test_all_python_of_a_page_is_checked(page: str) -> None:
+    lines = read(page).splitlines()
+    checked = re.compile(r"<!-- (example|code|output)")
+    for above, line in zip(["", *lines], lines, strict=False):
+        assert line != "```python" or checked.match(above), f"{page}: {above!r}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -196,8 +207,17 @@ def test_named_files_and_functions_exist(document: str) -> None:
 
 @pytest.mark.parametrize("document", [*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_links_lead_somewhere(document: str) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", read(document)):
-        assert ((REPOSITORY / document).parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", read(document)):
+        file = (REPOSITORY / document).parent / target if target else document
+        assert (REPOSITORY / file).exists(), target
+        if anchor:
+            assert anchor in anchors(str(file)), f"{target}#{anchor}"
+
+
+def anchors(document: str) -> set[str]:
+    """Return the anchors that GitHub gives the headings of *document*."""
+    headings = re.findall(r"^#+ (.*)$", read(document), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
 def test_the_readme_holds_both_commands() -> None:

@@ -42,10 +42,12 @@ _OTHER_FUNCTIONS = {
     "zip": "a kernel loops over `range(...)` or `tdsl.grid(...)`",
     "round": "`round(x)` is written `floor(x + 0.5)`",
 }
+_CONDITIONAL = (
+    "write `x if c else y`; both sides of a conditional are evaluated, so where a "
+    "subscript would leave its tensor split the range: `for i in range(1, M)`"
+)
 REFUSED_STATEMENTS: dict[type[ast.stmt], str] = {
-    ast.If: "`if` is not in the kernel language yet: write `x if c else y`; both "
-    "sides of a conditional are evaluated, so where a subscript would leave its "
-    "tensor split the range: `for i in range(1, M)`",
+    ast.If: f"`if` is not in the kernel language yet: {_CONDITIONAL}",
     ast.While: "`while` is not in the kernel language: write `for i in range(...)`",
     ast.With: "`with` is not in the kernel language: put it around the call",
     ast.Try: "`try` is not in the kernel language: put it around the call",
@@ -60,8 +62,8 @@ REFUSED_STATEMENTS: dict[type[ast.stmt], str] = {
     ast.Nonlocal: "`nonlocal` is not in the kernel language: return a tensor",
     ast.Delete: "`del` is not in the kernel language: a variable ends with its block",
     ast.Break: "`break` is not in the kernel language: bound the range instead",
-    ast.Continue: "`continue` is not in the kernel language: write `x if c else y`",
-    ast.Match: "`match` is not in the kernel language: write `x if c else y`",
+    ast.Continue: f"`continue` is not in the kernel language: {_CONDITIONAL}",
+    ast.Match: f"`match` is not in the kernel language: {_CONDITIONAL}",
 }
 IN_PLACE_OPERATORS: dict[type[ast.operator], str] = {
     ast.Div: "/",
@@ -106,7 +108,7 @@ def not_affine(text: str, value: Value, what: str) -> str:
         hint = f": write `{floored}`" if floored != text else ""
         return f"{what} must be an integer, and `{text}` is {value.dtype}{hint}"
     elif operations & {"floordiv", "mod"}:
-        reason = "as it divides by a variable"
+        reason = "as the divisor is no positive constant"
     elif "mul" in operations:
         reason = "as it multiplies two variables"
     else:

@@ -484,8 +484,8 @@ CASES = (
         "i // K",
         (
             "a subscript must be affine in loop variables and dims, and `i // K` is "
-            "not, as it divides by a variable: use sums, multiples, and // and % by "
-            "constants"
+            "not, as the divisor is no positive constant: use sums, multiples, and // "
+            "and % by constants"
         ),
     ),
     Misuse(

@@ -35,6 +35,34 @@ CASES = (
         "split the range: `for i in range(1, M)`",
     ),
     Misuse(
+        "continue",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            for i, j in tdsl.grid(M, K):
+                continue
+        """,
+        KernelSyntaxError,
+        "continue",
+        "`continue` is not in the kernel language: write `x if c else y`; both sides "
+        "of a conditional are evaluated, so where a subscript would leave its tensor "
+        "split the range: `for i in range(1, M)`",
+    ),
+    Misuse(
+        "match",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            for i, j in tdsl.grid(M, K):
+                match i:
+                    case 0:
+                        C[i, j] = 0
+        """,
+        KernelSyntaxError,
+        "match i:...",
+        "`match` is not in the kernel language: write `x if c else y`; both sides of "
+        "a conditional are evaluated, so where a subscript would leave its tensor "
+        "split the range: `for i in range(1, M)`",
+    ),
+    Misuse(
         "with",
         """\
         def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
