@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..ir.affine import Affine, FloorDiv, constant, name
+from ..ir.affine import Affine, FloorDiv, constant
 from ..ir.dtypes import DType
 from ..ir.nodes import Alloc, Memory
 from .expressions import Expressions, Value
 from .point import Point
 from .registers import RegisterLayout
-from .storage import LANE, Addresses, Storage, Stride
+from .storage import Addresses, Storage, Stride
 from .writer import Region, Writer
 
 
@@ -140,15 +140,6 @@ class Declarations:
             else:
                 numbers.append(form.constant)
         return "_".join([self._ids[tensor], *map(str, numbers)])
-
-    def split_lane(
-        self, tensor: str, index: tuple[Affine, ...]
-    ) -> tuple[tuple[Affine, ...], bool]:
-        """Return *index* without the lane number, and whether it had one."""
-        lane = name(LANE)
-        has_lane = any(LANE in form.names() for form in index)
-        plain = tuple(f - lane if LANE in f.names() else f for f in index)
-        return plain, has_lane
 
     def see_started(self, registers: Registers, variable: str) -> None:
         """Declare *variable* if nothing was written to it yet."""

@@ -13,7 +13,7 @@ from .declarations import Declarations
 from .expressions import Expressions, Value, is_product
 from .plan import LeafPlan, Plan
 from .point import NO_MASKS, Masks, Point, is_nonnegative
-from .storage import LANE, Addresses, Storage, Stride
+from .storage import LANE, Addresses, Storage, Stride, without_lane
 from .writer import Writer
 
 UPDATES = {
@@ -167,9 +167,7 @@ class Elements:
 
     def _read_register(self, load: Load, point: Point) -> Value:
         registers = self._declared.registers[load.tensor]
-        index, has_lane = self._declared.split_lane(
-            load.tensor, tuple(map(point.at, load.index))
-        )
+        index, has_lane = without_lane(tuple(map(point.at, load.index)))
         variable = self._declared.register_name(load.tensor, index)
         self._declared.see_started(registers, variable)
         if registers.private_lanes:
@@ -335,9 +333,7 @@ class Elements:
         self, leaf: Store | Reduce, value: Value, point: Point, masks: Masks
     ) -> None:
         registers = self._declared.registers[leaf.tensor]
-        index, has_lane = self._declared.split_lane(
-            leaf.tensor, tuple(map(point.at, leaf.index))
-        )
+        index, has_lane = without_lane(tuple(map(point.at, leaf.index)))
         variable = self._declared.register_name(leaf.tensor, index)
         lanes = registers.private_lanes
         layout = registers.layout

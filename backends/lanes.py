@@ -20,7 +20,7 @@ _ELEMENTS: dict[str, ir.Type] = {
     dtype.name: _FLOATS[dtype.bits] if dtype.kind == "float" else ir.IntType(dtype.bits)
     for dtype in DTYPES.values()
 }
-_FLOAT_TESTS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
 def llvm_type(dtype: str, count: int) -> ir.Type:
@@ -126,7 +126,7 @@ class Lanes:
 
     def compare(self, test: str, other: Lanes | float | int) -> Lanes:
         """Compare by `lt le gt ge eq ne`; NaN differs from everything."""
-        operator, right = _FLOAT_TESTS[test], self._other(other)
+        operator, right = _COMPARISONS[test], self._other(other)
         if not is_float(self.dtype):
             signed = self.dtype != "bool"
             build = self.builder.icmp_signed if signed else self.builder.icmp_unsigned

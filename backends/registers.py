@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..ir.affine import Affine, name
+from ..ir.extents import exact_iterations
 from ..ir.nodes import (
     Alloc,
     Block,
@@ -59,8 +60,8 @@ def unroll_register_loops(function: Function) -> Function:
     def unrolled(statement: Stmt) -> Stmt:
         if not (isinstance(statement, For) and statement.kind is LoopKind.SERIAL):
             return statement
-        extent = _constant_extent(statement)
-        if extent is None or not 0 < extent <= _UNROLL * statement.step:
+        iterations = exact_iterations(statement)
+        if iterations is None or not 0 < iterations <= _UNROLL:
             return statement
         own = {alloc.tensor.name for alloc, _ in _allocs(statement.body, ())}
         for _, access in _accesses(statement.body, (statement,), registers - own):
@@ -69,13 +70,6 @@ def unroll_register_loops(function: Function) -> Function:
         return statement
 
     return rewrite(function, unrolled)
-
-
-def _constant_extent(loop: For) -> int | None:
-    if len(loop.starts) != 1 or len(loop.stops) != 1:
-        return None
-    extent = loop.stops[0] - loop.starts[0]
-    return extent.constant if extent.is_constant else None
 
 
 def _accesses(

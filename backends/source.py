@@ -1,6 +1,6 @@
 """From a scheduled function to the text of a Python module.
 
-`emit_source` is pure text work: nothing is imported or compiled. With *lifted* sizes
+`emit_source` is pure text work: nothing is imported or compiled. With *runtime_sizes*
 the outer tile sizes become arguments, so that schedules which differ only in them share
 one text and one compilation.
 """

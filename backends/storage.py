@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..ir.affine import Affine, FloorDiv
+from ..ir.affine import Affine, FloorDiv, name
 from .writer import Writer
 
 LANE = "@lane"  # the lane number in a vectorized loop, in substituted forms
@@ -44,6 +44,13 @@ class Offset:
 
     text: str
     lane: int | str | None
+
+
+def without_lane(index: tuple[Affine, ...]) -> tuple[tuple[Affine, ...], bool]:
+    """Return *index* without the lane number, and whether it had one."""
+    has_lane = any(LANE in form.names() for form in index)
+    plain = tuple(f - name(LANE) if LANE in f.names() else f for f in index)
+    return plain, has_lane
 
 
 class Addresses:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tdsl.paths import cache_folder
+from tdsl.tuner.process import pinned_environment
 
-from .harness import REPOSITORY, Contender, Pace, process_environment, race
+from .harness import REPOSITORY, Contender, Pace, race
 from .report import PEAK, Row, note, rows_of
 
 
@@ -60,7 +61,7 @@ def tune(problem: Problem, threads: int, budget: float) -> None:
     command += ["--threads", str(threads), "--budget", f"{budget:g}s"]
     note(f"{problem.label}: tuning for at most {budget:g} s")
     finished = subprocess.run(
-        command, cwd=REPOSITORY, env=process_environment(threads), stdout=sys.stderr
+        command, cwd=REPOSITORY, env=pinned_environment(threads), stdout=sys.stderr
     )
     if finished.returncode:
         note(f"{problem.label}: tdsl tune ended with {finished.returncode}")

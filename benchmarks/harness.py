@@ -32,17 +32,9 @@ from typing import Any
 
 import numpy as np
 
+from tdsl.tuner.process import pinned_environment
+
 REPOSITORY = Path(__file__).resolve().parents[1]
-
-THREAD_VARIABLES = (
-    "OPENBLAS_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-)
-
-# They make a BLAS run code for another processor, at a fraction of its speed.
-MISLEADING_VARIABLES = ("OPENBLAS_CORETYPE", "NVPL_BLAS_DEBUG_CPU_TYPE")
 
 PREPARE_LIMIT = 600.0  # seconds: imports and compiles
 ROUND_LIMIT = 120.0
@@ -109,15 +101,6 @@ class Pace:
     seconds: float = 0.1
 
 
-def process_environment(threads: int) -> dict[str, str]:
-    """Return the environment of a contender that may use *threads* threads."""
-    environment = dict(os.environ)
-    for name in MISLEADING_VARIABLES:
-        environment.pop(name, None)
-    environment.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
-    return environment
-
-
 def race(
     contenders: Sequence[Contender],
     threads: int,
@@ -175,7 +158,7 @@ def _started(contender: Contender, threads: int) -> Iterator[_Worker]:
     if package and importlib.util.find_spec(package) is None:
         raise ContenderError(f"skipped: the package {package} is not installed")
     with tempfile.TemporaryFile("w+") as complaints:
-        environment = process_environment(threads) | dict(contender.environment)
+        environment = pinned_environment(threads) | dict(contender.environment)
         arguments = json.dumps(dict(contender.arguments))
         process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.worker", contender.factory, arguments],

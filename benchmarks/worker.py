@@ -12,11 +12,8 @@ The first line, `{"ready": true}` or `{"error": ...}`, comes by itself.
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import json
-import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -26,6 +23,8 @@ from time import perf_counter
 from typing import Any, TextIO
 
 import numpy as np
+
+from tdsl.tuner.serving import die_with_parent, private_channel
 
 WARM_UP_SECONDS = 0.01
 SHORTEST_SAMPLE = 50e-6  # shorter calls are timed in groups
@@ -71,26 +70,12 @@ def _time_group(run: Callable[[], object], group: int) -> float:
     return (perf_counter() - start) / group
 
 
-def die_with_parent() -> None:
-    """Ask Linux to end this process, stopped or not, when the benchmark ends."""
-    if sys.platform == "linux":
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-
-
 def load_factory(name: str) -> Callable[[dict[str, Any]], Workload]:
     """Import `module:function`."""
     module, _, function = name.partition(":")
     factory: Callable[[dict[str, Any]], Workload]
     factory = getattr(importlib.import_module(module), function)
     return factory
-
-
-def claim_stdout() -> TextIO:
-    """Keep stdout for the protocol: whatever a library prints goes to stderr."""
-    stream = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
-    os.dup2(2, 1)
-    return stream
 
 
 def serve(workload: Workload, replies: TextIO) -> None:
@@ -105,23 +90,23 @@ def serve(workload: Workload, replies: TextIO) -> None:
                 reply = {"seconds": time_round(workload, request["seconds"])}
             case other:
                 reply = {"error": f"unknown request {other!r}"}
-        print(json.dumps(reply), file=replies)
+        print(json.dumps(reply), file=replies, flush=True)
 
 
 def main() -> None:
     """Build the workload named on the command line and serve it."""
     die_with_parent()
-    replies = claim_stdout()
+    replies = private_channel()
     factory, arguments = sys.argv[1], json.loads(sys.argv[2])
     try:
         workload = load_factory(factory)(arguments)
         workload.run()
-        print(json.dumps({"ready": True}), file=replies)
+        print(json.dumps({"ready": True}), file=replies, flush=True)
         serve(workload, replies)
     except Exception as error:
         traceback.print_exc()
         message = f"{type(error).__name__}: {error}"
-        print(json.dumps({"error": message}), file=replies)
+        print(json.dumps({"error": message}), file=replies, flush=True)
         sys.exit(1)
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from ..errors import ScheduleError
-from ..ir.affine import Affine, name
 from ..ir.nodes import Alloc, Block, For, Function, If, LoopKind, Memory, Stmt, Tensor
 from ..ir.printer import print_loop
 from ..ir.walk import loops, rewrite, walk
@@ -198,8 +197,3 @@ def replace_body(
     return replace_loop(
         function, axis, lambda loop: replace(loop, body=change(loop.body))
     )
-
-
-def renaming(names: Iterable[tuple[str, str]]) -> dict[str, Affine]:
-    """Return the substitution that renames axes."""
-    return {old: name(new) for old, new in names}

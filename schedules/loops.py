@@ -61,13 +61,7 @@ def split(
     loop = find_loop(function, axis, "split")
     _check_split(loop, factor, tail)
     taken = taken_names(function) - {axis}
-    if names is not None and len(names) != 2:
-        raise ScheduleError(
-            f"split: names={names!r}; give two names, of the outer and the inner loop"
-        )
-    outer, inner = names or (f"{axis}_o", f"{axis}_i")
-    for new in (outer, inner):
-        check_new_name(new, taken, "split", "pass names=(outer, inner)")
+    new_names = _tile_names(axis, names, taken)
     scope = scope_of(function, axis)
     del scope[axis]
     dims = {dim.name: dim for dim in function.dims}
@@ -80,20 +74,13 @@ def split(
     if tail == "perfect":
         _check_perfect(loop, factor, exact)
     if tail == "cut" and not all(exact):
-        nonnegative = all(
-            is_nonnegative(stop - start, scope, dims)
-            for stop in loop.stops
-            for start in loop.starts
-        )
-        return replace_loop(
-            function,
-            axis,
-            lambda found: _cut(found, factor, (outer, inner), taken, nonnegative),
-        )
+        (extent,) = (stop - start for start in loop.starts for stop in loop.stops)
+        nonnegative = is_nonnegative(extent, scope, dims)
+        cut = _cut(loop, factor, new_names, taken, nonnegative)
+        return replace_loop(function, axis, lambda _: cut)
     kept = () if tail == "perfect" else _inexact(loop, exact)
-    return replace_loop(
-        function, axis, lambda found: _tiles(found, width, (outer, inner), kept)
-    )
+    tiles = _tiles(loop, width, new_names, kept)
+    return replace_loop(function, axis, lambda _: tiles)
 
 
 def tile(
@@ -252,7 +239,7 @@ def fission(function: Function, axis: str, *, after: str | int) -> Function:
     return replace_loop(
         function,
         axis,
-        lambda found: Block(
+        lambda _: Block(
             (
                 replace(loop, body=Block(first)),
                 replace(loop, axis=copy, body=moved),
@@ -296,6 +283,19 @@ def _check_split(loop: For, factor: int, tail: str) -> None:
             f"split: {describe(loop)} has several bounds, so its full tiles cannot be "
             'cut off; use tail="guard"'
         )
+
+
+def _tile_names(
+    axis: str, names: tuple[str, str] | None, taken: set[str]
+) -> tuple[str, str]:
+    if names is not None and len(names) != 2:
+        raise ScheduleError(
+            f"split: names={names!r}; give two names, of the outer and the inner loop"
+        )
+    outer, inner = names or (f"{axis}_o", f"{axis}_i")
+    for new in (outer, inner):
+        check_new_name(new, taken, "split", "pass names=(outer, inner)")
+    return outer, inner
 
 
 def _check_perfect(loop: For, factor: int, exact: list[bool]) -> None:

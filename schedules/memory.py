@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..errors import ScheduleError
 from ..ir.nodes import (
@@ -19,7 +20,7 @@ from ..ir.nodes import (
 )
 from ..ir.printer import print_tensor
 from ..ir.walk import loops, walk
-from .boxes import Index, place_in
+from .boxes import Place, place_in
 from .checks import (
     check_new_name,
     check_open,
@@ -32,7 +33,7 @@ from .checks import (
 )
 from .overwrites import leading_overwrites
 from .regions import Access, accesses, redirect, touches
-from .staging import Plan, have_one_form, plan_box, plan_layout, plan_mirror
+from .staging import Copy, Plan, have_one_form, plan_box, plan_layout, plan_mirror
 
 
 def cache_read(
@@ -70,53 +71,23 @@ def cache_read(
     The copy nest has axes named after the mirrored axis and the buffer, to be
     parallelized, vectorized and unrolled like any other.
     """
-    target = find_tensor(function, tensor, "cache_read")
-    kind = memory_named(memory, "cache_read")
-    body = _body(function, axis, "cache_read")
-    where = f'loop "{axis}"' if axis is not None else f"{function.name}"
-    first = _first_read(body, tensor, where)
-    region = Block(body.statements[first:])
-    found = list(accesses(region, tensor))
-    _check_declared_outside(region, tensor, where, "cache_read")
-    if any(access.kind != "load" for access in found):
-        raise ScheduleError(
-            f'cache_read: "{tensor}" is written in {where} after it is read, so a '
-            f"copy would be out of date; use cache_write, or a loop further in"
-        )
+    site = _site(function, tensor, axis, memory, primitive="cache_read")
+    first = _first_read(site)
+    region = Block(site.body.statements[first:])
+    _check_only_read(region, site)
     taken = taken_names(function)
-    buffer = _buffer_name(
-        name,
-        f"{tensor}_tile" if layout is None else f"{tensor}_pack",
-        taken,
-        "cache_read",
-    )
-    place = place_in(function, axis)
-    if layout is None:
-        plan = plan_box(
-            found,
-            target,
-            place,
-            primitive="cache_read",
-            keep_kinds=kind is Memory.REGISTER,
-        )
-    else:
-        plan = plan_layout(
-            found,
-            target,
-            place,
-            layout,
-            primitive="cache_read",
-            keep_kinds=kind is Memory.REGISTER,
-        )
-    alloc = _alloc(buffer, target, plan, kind, "cache_read")
-    _check_threads(found, alloc, "cache_read")
-    dtype = target.dtype
+    default = f"{tensor}_tile" if layout is None else f"{tensor}_pack"
+    buffer = _buffer_name(name, default, taken, "cache_read")
+    found = list(accesses(region, tensor))
+    in_registers = site.memory is Memory.REGISTER
+    plan = _plan(site, found, layout, keep_kinds=in_registers)
+    alloc = _alloc(buffer, site, plan, found)
     fill = plan.nest(
-        lambda there, here: Store(buffer, here, Load(tensor, there, dtype), None),
-        lambda base: fresh(f"{base}_{buffer}", taken),
+        _copy(site.tensor, buffer), lambda base: fresh(f"{base}_{buffer}", taken)
     )
     read = redirect(region, tensor, buffer, lambda index: plan.subscripts[index])
-    new = Block((*body.statements[:first], alloc, fill, *read.statements))
+    before = site.body.statements[:first]
+    new = Block((*before, alloc, fill, *read.statements))
     return replace_body(function, axis, lambda _: new)
 
 
@@ -152,46 +123,53 @@ def cache_write(
     all of the part. Statements of the body before the first use and after the last
     stay outside, and so does an initialisation that covers only some iterations.
     """
-    target = find_tensor(function, tensor, "cache_write")
-    kind = memory_named(memory, "cache_write")
-    body = _body(function, axis, "cache_write")
-    where = f'loop "{axis}"' if axis is not None else f"{function.name}"
-    first, last = _written_region(body, tensor, where)
-    place = place_in(function, axis)
-    start, found, load = leading_overwrites(body, tensor, (first, last), place)
+    site = _site(function, tensor, axis, memory, primitive="cache_write")
+    first, last = _written_region(site)
+    start, found, load = leading_overwrites(
+        site.body, tensor, (first, last), site.place
+    )
     if axis is None and start == first and _is_undefined_at_entry(function, tensor):
         load = False
-    first = start
-    region = Block(body.statements[first : last + 1])
     taken = taken_names(function)
     buffer = _buffer_name(name, f"{tensor}_acc", taken, "cache_write")
-    if layout is not None:
-        plan = plan_layout(
-            found, target, place, layout, primitive="cache_write", keep_kinds=True
-        )
-    elif not load or have_one_form(found):
-        plan = plan_mirror(found, target, place, "cache_write")
+    if layout is None and (not load or have_one_form(found)):
+        plan = plan_mirror(found, site.tensor, site.place, "cache_write")
     else:
-        plan = plan_box(found, target, place, primitive="cache_write", keep_kinds=True)
-    alloc = _alloc(buffer, target, plan, kind, "cache_write")
-    _check_threads(found, alloc, "cache_write")
-    parts: list[Stmt] = [alloc]
-    dtype = target.dtype
+        plan = _plan(site, found, layout, keep_kinds=True)
+    parts: list[Stmt] = [_alloc(buffer, site, plan, found)]
     if load:
-        fill: Callable[[Index, Index], Stmt] = lambda there, here: Store(  # noqa: E731
-            buffer, here, Load(tensor, there, dtype), None
-        )
+        fill = _copy(site.tensor, buffer)
         parts.append(plan.nest(fill, lambda base: fresh(f"{base}_load", taken)))
+    statements = site.body.statements
+    region = Block(statements[start : last + 1])
     work = redirect(region, tensor, buffer, lambda index: plan.subscripts[index])
     parts.extend(work.statements)
-    drain = plan.nest(
-        lambda there, here: Store(tensor, there, Load(buffer, here, dtype), None),
-        lambda base: fresh(f"{base}_store", taken),
-    )
-    parts.append(drain)
-    statements = body.statements
-    new = Block((*statements[:first], *parts, *statements[last + 1 :]))
+    drain = _copy_back(buffer, site.tensor)
+    parts.append(plan.nest(drain, lambda base: fresh(f"{base}_store", taken)))
+    new = Block((*statements[:start], *parts, *statements[last + 1 :]))
     return replace_body(function, axis, lambda _: new)
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """A tensor and the body in which a primitive stages it, *where* for messages."""
+
+    primitive: str
+    tensor: Tensor
+    memory: Memory
+    body: Block
+    where: str
+    place: Place
+
+
+def _site(
+    function: Function, tensor: str, axis: str | None, memory: str, *, primitive: str
+) -> _Site:
+    target = find_tensor(function, tensor, primitive)
+    kind = memory_named(memory, primitive)
+    body = _body(function, axis, primitive)
+    where = f'loop "{axis}"' if axis is not None else function.name
+    return _Site(primitive, target, kind, body, where, place_in(function, axis))
 
 
 def _body(function: Function, axis: str | None, primitive: str) -> Block:
@@ -211,36 +189,47 @@ def _buffer_name(
     return given
 
 
-def _first_read(body: Block, tensor: str, where: str) -> int:
-    for position, statement in enumerate(body.statements):
-        uses = accesses(Block((statement,)), tensor)
+def _first_read(site: _Site) -> int:
+    for position, statement in enumerate(site.body.statements):
+        uses = accesses(Block((statement,)), site.tensor.name)
         if any(access.kind == "load" for access in uses):
             return position
     raise ScheduleError(
-        f'cache_read: {where} does not read "{tensor}"; choose a loop around its reads'
+        f'cache_read: {site.where} does not read "{site.tensor.name}"; '
+        "choose a loop around its reads"
     )
 
 
-def _written_region(body: Block, tensor: str, where: str) -> tuple[int, int]:
-    used = [i for i, each in enumerate(body.statements) if touches(each, tensor)]
-    region = [body.statements[i] for i in used]
-    if all(access.kind == "load" for access in accesses(Block(tuple(region)), tensor)):
+def _check_only_read(region: Block, site: _Site) -> None:
+    _check_declared_outside(region, site)
+    tensor = site.tensor.name
+    if any(access.kind != "load" for access in accesses(region, tensor)):
         raise ScheduleError(
-            f'cache_write: {where} does not write "{tensor}"; '
+            f'cache_read: "{tensor}" is written in {site.where} after it is read, so a '
+            "copy would be out of date; use cache_write, or a loop further in"
+        )
+
+
+def _written_region(site: _Site) -> tuple[int, int]:
+    """Return the positions of the first and the last statement with the tensor."""
+    statements, tensor = site.body.statements, site.tensor.name
+    used = [i for i, each in enumerate(statements) if touches(each, tensor)]
+    region = Block(tuple(statements[i] for i in used))
+    if all(access.kind == "load" for access in accesses(region, tensor)):
+        raise ScheduleError(
+            f'cache_write: {site.where} does not write "{tensor}"; '
             "choose a loop around its writes, or use cache_read"
         )
-    _check_declared_outside(body, tensor, where, "cache_write")
+    _check_declared_outside(site.body, site)
     return used[0], used[-1]
 
 
-def _check_declared_outside(
-    block: Block, tensor: str, where: str, primitive: str
-) -> None:
+def _check_declared_outside(block: Block, site: _Site) -> None:
     for node in walk(block):
-        if isinstance(node, Alloc) and node.tensor.name == tensor:
+        if isinstance(node, Alloc) and node.tensor.name == site.tensor.name:
             raise ScheduleError(
-                f'{primitive}: "{tensor}" is already local to {where}; '
-                "stage it at a loop further in"
+                f'{site.primitive}: "{site.tensor.name}" is already local to '
+                f"{site.where}; stage it at a loop further in"
             )
 
 
@@ -249,22 +238,57 @@ def _is_undefined_at_entry(function: Function, tensor: str) -> bool:
     return any(param.tensor.name == tensor for param in outputs)
 
 
-def _alloc(
-    buffer: str, target: Tensor, plan: Plan, memory: Memory, primitive: str
-) -> Alloc:
-    tensor = Tensor(buffer, target.dtype, plan.shape)
-    if memory is Memory.REGISTER and not all(size.is_constant for size in plan.shape):
-        raise ScheduleError(
-            f"{primitive}: {buffer} = {print_tensor(tensor)} cannot be in registers, "
-            'which need constant extents; split the loops below, or use memory="array"'
+def _plan(
+    site: _Site,
+    found: Sequence[Access],
+    layout: Sequence[str] | None,
+    *,
+    keep_kinds: bool,
+) -> Plan:
+    primitive = site.primitive
+    if layout is None:
+        return plan_box(
+            found, site.tensor, site.place, primitive=primitive, keep_kinds=keep_kinds
         )
-    return Alloc(tensor, memory if plan.shape else Memory.REGISTER)
+    return plan_layout(
+        found,
+        site.tensor,
+        site.place,
+        layout,
+        primitive=primitive,
+        keep_kinds=keep_kinds,
+    )
 
 
-def _check_threads(found: Sequence[Access], alloc: Alloc, primitive: str) -> None:
+def _copy(tensor: Tensor, buffer: str) -> Copy:
+    return lambda there, here: Store(
+        buffer, here, Load(tensor.name, there, tensor.dtype), None
+    )
+
+
+def _copy_back(buffer: str, tensor: Tensor) -> Copy:
+    return lambda there, here: Store(
+        tensor.name, there, Load(buffer, here, tensor.dtype), None
+    )
+
+
+def _alloc(buffer: str, site: _Site, plan: Plan, found: Sequence[Access]) -> Alloc:
+    tensor = Tensor(buffer, site.tensor.dtype, plan.shape)
+    is_fixed = all(size.is_constant for size in plan.shape)
+    if site.memory is Memory.REGISTER and not is_fixed:
+        raise ScheduleError(
+            f"{site.primitive}: {buffer} = {print_tensor(tensor)} cannot be in "
+            "registers, which need constant extents; split the loops below, or use "
+            'memory="array"'
+        )
+    alloc = Alloc(tensor, site.memory if plan.shape else Memory.REGISTER)
+    if alloc.memory is Memory.REGISTER:
+        _check_threads(found, site.primitive)
+    return alloc
+
+
+def _check_threads(found: Sequence[Access], primitive: str) -> None:
     """Refuse registers that the threads of a loop inside would share."""
-    if alloc.memory is not Memory.REGISTER:
-        return
     for access in found:
         for loop in access.loops.values():
             if loop.kind is LoopKind.PARALLEL:

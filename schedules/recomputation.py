@@ -56,10 +56,7 @@ def recompute(function: Function, tensor: str, axis: str) -> Function:
     reads = list(accesses(target.body, tensor))
     everywhere = list(accesses(Block((consumer,)), tensor))
     if not reads or len(reads) != len(everywhere):
-        raise ScheduleError(
-            f'compute_at: "{tensor}" is read outside loop "{axis}" too (or not in it '
-            "at all); choose a loop around all of its reads"
-        )
+        raise _read_elsewhere(tensor, axis)
     place = place_in(function, axis)
     sides = plan_sides(reads, alloc.tensor, place, "compute_at")
 
@@ -123,27 +120,37 @@ def _check_writers(
         )
     for writer in writers:
         check_before(block, writer, consumer, f'"{tensor}"')
-        private = {node.tensor.name for node in walk(writer) if isinstance(node, Alloc)}
-        for node in walk(writer):
-            if isinstance(node, Store | Reduce):
-                if node.tensor != tensor and node.tensor not in private:
-                    raise ScheduleError(
-                        f'compute_at: the nest that writes "{tensor}" also writes '
-                        f'"{node.tensor}"; fission first'
-                    )
-                if any(load.tensor == tensor for load in loads(node.value)):
-                    raise ScheduleError(
-                        f'compute_at: "{tensor}" is computed from its own elements, '
-                        "so a part of it cannot be computed alone"
-                    )
+        _check_writes_only(writer, tensor)
     for statement in block.statements:
         if touches(statement, tensor) and not any(
             statement is each for each in (*writers, consumer)
         ):
+            raise _read_elsewhere(tensor, axis)
+
+
+def _check_writes_only(writer: Stmt, tensor: str) -> None:
+    """Refuse a nest that does more than compute *tensor* from other tensors."""
+    private = {node.tensor.name for node in walk(writer) if isinstance(node, Alloc)}
+    for node in walk(writer):
+        if not isinstance(node, Store | Reduce):
+            continue
+        if node.tensor != tensor and node.tensor not in private:
             raise ScheduleError(
-                f'compute_at: "{tensor}" is read outside loop "{axis}" too (or not in '
-                "it at all); choose a loop around all of its reads"
+                f'compute_at: the nest that writes "{tensor}" also writes '
+                f'"{node.tensor}"; fission first'
             )
+        if any(load.tensor == tensor for load in loads(node.value)):
+            raise ScheduleError(
+                f'compute_at: "{tensor}" is computed from its own elements, '
+                "so a part of it cannot be computed alone"
+            )
+
+
+def _read_elsewhere(tensor: str, axis: str) -> ScheduleError:
+    return ScheduleError(
+        f'compute_at: "{tensor}" is read outside loop "{axis}" too (or not in it '
+        "at all); choose a loop around all of its reads"
+    )
 
 
 def _limits(

@@ -24,7 +24,7 @@ from ..ir.nodes import (
 )
 from ..ir.walk import rewrite, walk, walk_nest
 from .bounds import Loops, extent_over_dims
-from .boxes import Place, Side, bounding_side, box_nest
+from .boxes import Index, Place, Side, bounding_side, box_nest
 from .checks import (
     Path,
     check_new_name,
@@ -81,36 +81,19 @@ def rfactor(
     _check_room(found, root)
     plan = _plan(function, found, loop, root, target)
     taken = taken_names(function)
-    buffer = name or fresh(f"{target.name}_part", taken)
-    if name is not None:
-        check_new_name(name, taken, "rfactor", "pass another name=")
-    kind = _memory(memory, plan)
-    shape = (*(side.extent for side in plan.sides), plan.lanes)
-    alloc = Alloc(Tensor(buffer, target.dtype, shape), kind)
-    statement = found.statement
-    identity = Const(statement.op.identity(target.dtype), target.dtype)
-
-    def start(there: tuple[Affine, ...], here: tuple[Affine, ...]) -> Stmt:
-        return Store(buffer, here, identity, None)
-
-    def combine(there: tuple[Affine, ...], here: tuple[Affine, ...]) -> Stmt:
-        part = Load(buffer, here, target.dtype)
-        return Reduce(statement.op, target.name, there, part, None)
-
-    fixed = plan.lanes.is_constant and kind is Memory.REGISTER
-    lanes = any(each.kind is LoopKind.VECTORIZED for each in plan.inner.values())
-    first_kind = LoopKind.VECTORIZED if fixed and not lanes else LoopKind.SERIAL
-    init = _nest(plan, axis, "init", first_kind, start, taken=taken)
-    last_kind = LoopKind.UNROLLED if fixed else LoopKind.SERIAL
-    final = _nest(plan, axis, "combine", last_kind, combine, taken=taken)
+    alloc = _alloc(target, plan, name, memory, taken=taken)
+    buffer = alloc.tensor.name
+    init = _init(found.statement, plan, alloc, taken)
+    combination = _combination(found.statement, plan, alloc, taken)
     lane = (name_of(axis) - loop.starts[0]) // loop.step
-    partial = replace(statement, tensor=buffer, index=(*plan.rebased(plan.index), lane))
+    index = (*plan.rebased(plan.index), lane)
+    partial = replace(found.statement, tensor=buffer, index=index)
 
     def rule(each: Stmt) -> Stmt | Block:
-        if each is statement:
+        if each is found.statement:
             return partial
         if isinstance(each, For) and each.axis == root.axis:
-            return Block((alloc, init, each, final))
+            return Block((alloc, init, each, combination))
         return each
 
     return rewrite(function, rule)
@@ -128,52 +111,60 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The dimensions of the buffer: those of the target that move, then the lanes."""
+    """The dimensions of the buffer: those of the target that move, then the lanes.
 
-    index: tuple[Affine, ...]
+    *axis* is the reduction's, whose iterations are the lanes.
+    """
+
+    axis: str
+    index: Index
     inner: Loops
     moving: tuple[int, ...]
     sides: tuple[Side, ...]
     lanes: Affine
     is_mirrored: bool
 
-    def rebased(self, index: Sequence[Affine]) -> tuple[Affine, ...]:
+    @property
+    def shape(self) -> Index:
+        return (*(side.extent for side in self.sides), self.lanes)
+
+    def rebased(self, index: Sequence[Affine]) -> Index:
         pairs = zip(self.moving, self.sides, strict=True)
         return tuple(index[position] - side.origin for position, side in pairs)
 
 
 def _reduction(function: Function, loop: For) -> _Found:
     """Return the one update that every iteration of *loop* makes to one element."""
-    candidates = []
-    for leaf, path in walk_nest(function.body):
-        if isinstance(leaf, Reduce) and loop in path:
-            found = _Found(leaf, path)
-            inside = any(
-                isinstance(node, Alloc) and node.tensor.name == leaf.tensor
-                for node in walk(loop.body)
-            )
-            if not inside and loop.axis not in relevant(found.access):
-                candidates.append(found)
-    if len(candidates) != 1:
+    candidates = [
+        found
+        for leaf, path in walk_nest(function.body)
+        if isinstance(leaf, Reduce) and loop in path
+        for found in (_Found(leaf, path),)
+        if not _is_local(leaf.tensor, loop) and loop.axis not in relevant(found.access)
+    ]
+    if not candidates:
+        raise ScheduleError(
+            f'rfactor: loop "{loop.axis}" does not run over a reduction: each of its '
+            "iterations updates elements of its own, or none; choose a loop whose axis "
+            "is absent from the updated subscripts"
+        )
+    if len(candidates) > 1:
         targets = quoted(dict.fromkeys(c.statement.tensor for c in candidates))
-        shown = (
-            f"reduces into {targets}"
-            if candidates
-            else "does not run over a reduction: each of its iterations updates "
-            "elements of its own, or none"
-        )
-        remedy = (
+        raise ScheduleError(
+            f'rfactor: loop "{loop.axis}" reduces into {targets}; '
             "fission the reductions apart first"
-            if candidates
-            else "choose a loop whose axis is absent from the updated subscripts"
         )
-        raise ScheduleError(f'rfactor: loop "{loop.axis}" {shown}; {remedy}')
     if len(loop.starts) != 1:
         raise ScheduleError(
             f'rfactor: loop "{loop.axis}" has several starts, so its iterations have '
             "no fixed places in a buffer; split it and rfactor the inner loop"
         )
     return candidates[0]
+
+
+def _is_local(tensor: str, loop: For) -> bool:
+    nodes = walk(loop.body)
+    return any(isinstance(each, Alloc) and each.tensor.name == tensor for each in nodes)
 
 
 def _root(found: _Found, loop: For) -> For:
@@ -252,13 +243,26 @@ def _plan(
             "the inner loop"
         )
     inside = Access("reduce", index, found.path[position:])
-    return _Plan(index, inner, moving, tuple(sides), lanes, is_one_to_one(inside))
+    mirrored = is_one_to_one(inside)
+    return _Plan(loop.axis, index, inner, moving, tuple(sides), lanes, mirrored)
+
+
+def _alloc(
+    target: Tensor,
+    plan: _Plan,
+    name: str | None,
+    memory: str | None,
+    *,
+    taken: set[str],
+) -> Alloc:
+    buffer = name or fresh(f"{target.name}_part", taken)
+    if name is not None:
+        check_new_name(name, taken, "rfactor", "pass another name=")
+    return Alloc(Tensor(buffer, target.dtype, plan.shape), _memory(memory, plan))
 
 
 def _memory(memory: str | None, plan: _Plan) -> Memory:
-    fixed = plan.lanes.is_constant and all(
-        side.extent.is_constant for side in plan.sides
-    )
+    fixed = all(extent.is_constant for extent in plan.shape)
     if memory is None:
         still = all(loop.kind in _FIXED for loop in plan.inner.values())
         return Memory.REGISTER if fixed and still else Memory.ARRAY
@@ -271,16 +275,47 @@ def _memory(memory: str | None, plan: _Plan) -> Memory:
     return kind
 
 
+def _init(statement: Reduce, plan: _Plan, alloc: Alloc, taken: set[str]) -> Stmt:
+    """Return the nest that gives every partial result the value of an empty sum."""
+    buffer, dtype = alloc.tensor.name, alloc.tensor.dtype
+    identity = Const(statement.op.identity(dtype), dtype)
+    in_vectors = any(loop.kind is LoopKind.VECTORIZED for loop in plan.inner.values())
+    fixed = alloc.memory is Memory.REGISTER
+    return _nest(
+        plan,
+        "init",
+        LoopKind.VECTORIZED if fixed and not in_vectors else LoopKind.SERIAL,
+        lambda _, here: Store(buffer, here, identity, None),
+        taken=taken,
+    )
+
+
+def _combination(statement: Reduce, plan: _Plan, alloc: Alloc, taken: set[str]) -> Stmt:
+    """Return the nest that reduces the partial results into the target."""
+    buffer, dtype = alloc.tensor.name, alloc.tensor.dtype
+    op, target = statement.op, statement.tensor
+    return _nest(
+        plan,
+        "combine",
+        LoopKind.UNROLLED if alloc.memory is Memory.REGISTER else LoopKind.SERIAL,
+        lambda there, here: Reduce(op, target, there, Load(buffer, here, dtype), None),
+        taken=taken,
+    )
+
+
 def _nest(
     plan: _Plan,
-    axis: str,
     suffix: str,
     kind: LoopKind,
-    leaf: Callable[[tuple[Affine, ...], tuple[Affine, ...]], Stmt],
+    leaf: Callable[[Index, Index], Stmt],
     *,
     taken: set[str],
 ) -> Stmt:
-    lane = fresh(f"{axis}_{suffix}", taken)
+    """Return the nest over the partial results, *kind* being that of their lanes.
+
+    *leaf* is given the subscripts of the target and those of the buffer.
+    """
+    lane = fresh(f"{plan.axis}_{suffix}", taken)
 
     def over_lanes(index: Sequence[Affine]) -> Stmt:
         made = leaf(tuple(index), (*plan.rebased(index), name_of(lane)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..ir.affine import Affine, name
+from ..ir.extents import fixed_extent
 from ..ir.nodes import (
     Alloc,
     Block,
@@ -21,9 +22,8 @@ from ..ir.nodes import (
 )
 from ..ir.walk import loads, rewrite_block, rewrite_expr
 from .bounds import Loops
+from .boxes import Index
 from .checks import Path, is_around
-
-Index = tuple[Affine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +174,5 @@ def _is_tile_loop(loops: Loops, axis: str) -> bool:
     inner = [loop for loop in loops.values() if is_around(axis, loop)]
     if len(inner) != 1 or inner[0].starts != (name(axis),):
         return False
-    spans = [stop - name(axis) for stop in inner[0].stops]
-    sizes = [span.constant for span in spans if span.is_constant]
-    return bool(sizes) and min(sizes) <= loops[axis].step
+    extent = fixed_extent(inner[0])
+    return extent is not None and extent <= loops[axis].step

@@ -31,6 +31,7 @@ from ..ir.walk import (
 )
 from .boxes import Index
 from .checks import (
+    Path,
     check_open,
     find_loop,
     find_tensor,
@@ -174,6 +175,7 @@ def _all_labels(function: Function) -> list[str]:
 
 
 def _only_store(function: Function, tensor: str) -> Store:
+    """Return the one store to *tensor*, which runs once for each element."""
     writes = [
         (leaf, path)
         for leaf, path in walk_nest(function.body)
@@ -191,19 +193,29 @@ def _only_store(function: Function, tensor: str) -> Store:
             f'inline: "{tensor}" is stored under a guard, so it has a value only in '
             "some iterations; use compute_at"
         )
-    own = [node.axis for node in path[len(home) :] if isinstance(node, For)]
+    _check_own_axes(store, path[len(home) :])
+    _check_readable(function, store, home)
+    return store
+
+
+def _check_own_axes(store: Store, nest: Path) -> None:
+    own = [node.axis for node in nest if isinstance(node, For)]
     axes = [plain_axis(form) for form in store.index]
+    shown = f"the subscripts ({', '.join(map(str, store.index))}) of the store"
     if None in axes or len(set(axes)) != len(axes) or set(axes) != set(own):
         raise ScheduleError(
-            f"inline: the subscripts ({', '.join(map(str, store.index))}) of the store "
-            f'to "{tensor}" are not the axes of its nest, each once; '
-            "inline before splitting"
+            f'inline: {shown} to "{store.tensor}" are not the axes of its nest, each '
+            "once; inline before splitting"
         )
     if any(form != name(str(plain_axis(form))) for form in store.index):
         raise ScheduleError(
-            f"inline: the subscripts ({', '.join(map(str, store.index))}) of the store "
-            f'to "{tensor}" are shifted axes; use compute_at'
+            f'inline: {shown} to "{store.tensor}" are shifted axes; use compute_at'
         )
+
+
+def _check_readable(function: Function, store: Store, home: Path) -> None:
+    """Refuse a value that reads what is out of reach where the tensor is read."""
+    tensor = store.tensor
     if any(load.tensor == tensor for load in loads(store.value)):
         raise ScheduleError(
             f'inline: "{tensor}" is computed from its own old value; use compute_at'
@@ -218,7 +230,6 @@ def _only_store(function: Function, tensor: str) -> Store:
                 f'inline: the value of "{tensor}" reads "{load.tensor}", which is '
                 "declared further in; inline that first"
             )
-    return store
 
 
 def _substituted(store: Store, values: Mapping[str, Affine]) -> Store:

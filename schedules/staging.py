@@ -126,19 +126,7 @@ def plan_layout(
     first = found[0]
     loops = relevant(first)
     _check_layout(layout, loops, tensor, primitive)
-    around = {**place.around, **loops}
-    shape, coordinates = [], []
-    for axis in layout:
-        loop = loops[axis]
-        spans = [stop - start for start in loop.starts for stop in loop.stops]
-        extent = extent_over_dims(spans, loop.step, around, place.dims)
-        if extent is None or len(loop.starts) != 1:
-            raise ScheduleError(
-                f"{primitive}: {describe(loop)} has no start and extent of its own for "
-                f'a dimension of the buffer; split "{axis}" first'
-            )
-        shape.append(extent)
-        coordinates.append((name(axis) - loop.starts[0]) // loop.step)
+    shape, coordinates = _layout_dimensions(layout, loops, place, primitive)
     nested = _nesting(layout, loops)
     kinds = {
         axis: loop.kind if keep_kinds else LoopKind.SERIAL
@@ -153,7 +141,7 @@ def plan_layout(
         names = {axis: namer(axis) for axis in layout}
 
         def leaf(values: Mapping[str, Affine]) -> Stmt:
-            made = copy(at(first.index, values), at(tuple(coordinates), values))
+            made = copy(at(first.index, values), at(coordinates, values))
             conditions = at(guards, values)
             return If(conditions, Block((made,))) if conditions else made
 
@@ -163,8 +151,28 @@ def plan_layout(
     for access in found:
         pairs = zip(loops, relevant(access), strict=True)
         values = {mine: name(theirs) for mine, theirs in pairs}
-        subscripts[access.index] = at(tuple(coordinates), values)
-    return Plan(tuple(shape), subscripts, nest)
+        subscripts[access.index] = at(coordinates, values)
+    return Plan(shape, subscripts, nest)
+
+
+def _layout_dimensions(
+    layout: Sequence[str], loops: Loops, place: Place, primitive: str
+) -> tuple[Index, Index]:
+    """Return the extent of each axis of *layout*, and the place of an iteration."""
+    around = {**place.around, **loops}
+    shape, coordinates = [], []
+    for axis in layout:
+        loop = loops[axis]
+        spans = [stop - start for start in loop.starts for stop in loop.stops]
+        extent = extent_over_dims(spans, loop.step, around, place.dims)
+        if extent is None or len(loop.starts) != 1:
+            raise ScheduleError(
+                f"{primitive}: {describe(loop)} has no start and extent of its own for "
+                f'a dimension of the buffer; split "{axis}" first'
+            )
+        shape.append(extent)
+        coordinates.append((name(axis) - loop.starts[0]) // loop.step)
+    return tuple(shape), tuple(coordinates)
 
 
 def _shape(sides: Sequence[Side]) -> Index:

@@ -49,6 +49,11 @@ class _Stage:
     own: tuple[For, ...]
     root: Stmt
 
+    @property
+    def label(self) -> str:
+        assert self.store.instance is not None
+        return self.store.instance.label
+
 
 def move_store(function: Function, label: str, tensor: str, axis: str) -> Function:
     """Move the store *label* into the first iterations of *axis* that need it."""
@@ -62,35 +67,7 @@ def move_store(function: Function, label: str, tensor: str, axis: str) -> Functi
         )
     _check_other_writes(function, target, tensor, label)
     taken = taken_names(function) - {loop.axis for loop in stage.own}
-    own = _own_axes(stage)
-    # Loops that the producer's subscripts need are replaced by those of the uses.
-    replaced = relevant(Access("store", stage.store.index, stage.own))
-    rest = [loop for loop in stage.own if loop.axis not in replaced]
-
-    def at(index: Index) -> Stmt:
-        moved = {
-            mine: there - (here - name(mine))
-            for mine, here, there in zip(own, stage.store.index, index, strict=True)
-            if mine is not None
-        }
-        inner: Stmt = stage.store
-        for loop in reversed(rest):
-            inner = replace(loop, body=Block((inner,)))
-        return map_forms(inner, lambda form: form.substitute(moved))
-
-    use = uses[0]
-    if have_one_form(uses) and is_one_to_one(use):
-        needed = relevant(use)
-        names = _mirror_names(use.index, needed, own, label, taken)
-        kinds = {axis: loop.kind for axis, loop in needed.items()}
-        nest = mirror(
-            needed,
-            names,
-            kinds,
-            lambda values: at(tuple(form.substitute(values) for form in use.index)),
-        )
-    else:
-        nest = _box(function, uses, tensor, axis, own=own, taken=taken, at=at)
+    nest = _nest(function, stage, uses, axis, taken=taken)
     shared = len(stage.path) - len(stage.own)
     ignored = _ignored(around[shared:], uses, label)
     guards = tuple(loop.starts[0] - name(loop.axis) for loop in ignored)
@@ -98,28 +75,64 @@ def move_store(function: Function, label: str, tensor: str, axis: str) -> Functi
     scope = {loop.axis: loop for loop in around[:shared] if isinstance(loop, For)}
     dims = {dim.name: dim for dim in function.dims}
     taken |= {node.axis for node in walk(nest) if isinstance(node, For)}
-    rest_here = leftover(stage.root, ignored, scope, dims, taken)
-    without = rewrite(function, lambda each: rest_here if each is stage.root else each)
+    rest = leftover(stage.root, ignored, scope, dims, taken)
+    without = rewrite(function, lambda each: rest if each is stage.root else each)
     return replace_body(without, axis, lambda body: Block((moved, *body.statements)))
 
 
-def _box(
+def _nest(
     function: Function,
+    stage: _Stage,
     uses: Sequence[Access],
-    tensor: str,
     axis: str,
     *,
-    own: Sequence[str | None],
     taken: set[str],
-    at: Callable[[Index], Stmt],
 ) -> Stmt:
-    """Return a nest over the box around uses that have several forms."""
+    """Return the store in a nest over the elements that *uses* touch, or their box."""
+    own = _own_axes(stage)
+    at = _store_at(stage, own)
+    use, tensor = uses[0], stage.store.tensor
+    if have_one_form(uses) and is_one_to_one(use):
+        needed = relevant(use)
+        names = _mirror_names(use.index, needed, own, stage.label, taken)
+        kinds = {axis: loop.kind for axis, loop in needed.items()}
+        return mirror(
+            needed,
+            names,
+            kinds,
+            lambda values: at(tuple(form.substitute(values) for form in use.index)),
+        )
     place = place_in(function, axis)
     sides = plan_sides(uses, tensors(function)[tensor], place, "compute_at")
-    names = []
-    for dimension, mine in enumerate(own):
-        names.append(fresh(mine or f"d{dimension}_{tensor}", taken))
-    return box_nest(sides, names, [LoopKind.SERIAL] * len(names), at)
+    axes = [
+        fresh(mine or f"d{dimension}_{tensor}", taken)
+        for dimension, mine in enumerate(own)
+    ]
+    return box_nest(sides, axes, [LoopKind.SERIAL] * len(axes), at)
+
+
+def _store_at(stage: _Stage, own: Sequence[str | None]) -> Callable[[Index], Stmt]:
+    """Return what makes the store of one element.
+
+    Loops that the producer's subscripts need are replaced by those around the element;
+    the rest stays around the store.
+    """
+    store = stage.store
+    replaced = relevant(Access("store", store.index, stage.own))
+    rest = [loop for loop in stage.own if loop.axis not in replaced]
+
+    def at(index: Index) -> Stmt:
+        moved = {
+            mine: there - (here - name(mine))
+            for mine, here, there in zip(own, store.index, index, strict=True)
+            if mine is not None
+        }
+        inner: Stmt = store
+        for loop in reversed(rest):
+            inner = replace(loop, body=Block((inner,)))
+        return map_forms(inner, lambda form: form.substitute(moved))
+
+    return at
 
 
 def _check_other_writes(
@@ -202,10 +215,9 @@ def _own_axes(stage: _Stage) -> list[str | None]:
         if not axes:
             result.append(None)
         elif len(axes) > 1 or form.coefficient(axes[0]) != 1 or axes[0] in result:
-            label = stage.store.instance.label if stage.store.instance else ""
             raise ScheduleError(
                 f"compute_at: the subscripts ({', '.join(map(str, stage.store.index))})"
-                f" of {label} are not different axes; move it before it is split"
+                f" of {stage.label} are not different axes; move it before it is split"
             )
         else:
             result.append(axes[0])

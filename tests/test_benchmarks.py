@@ -89,16 +89,6 @@ def test_contenders_are_stopped_while_others_run() -> None:
         assert idle.round(0.001) > 0
 
 
-def test_the_environment_of_contenders(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
-    monkeypatch.setenv("NVPL_BLAS_DEBUG_CPU_TYPE", "1")
-    environment = harness.process_environment(3)
-    assert "OPENBLAS_CORETYPE" not in environment
-    assert "NVPL_BLAS_DEBUG_CPU_TYPE" not in environment
-    for name in ("OPENBLAS", "OMP", "MKL", "NUMBA"):
-        assert environment[f"{name}_NUM_THREADS"] == "3"
-
-
 def test_ratios_are_taken_round_by_round() -> None:
     drifting = harness.Measurement((1.0, 2.0, 4.0), None)
     faster = harness.Measurement((0.5, 1.0, 2.0), None)

@@ -8,6 +8,9 @@ from typing import Any, Protocol
 
 from .records import Config, Record, Status, digest
 
+COMPILE_LIMIT = 60.0
+"""Seconds of compilation after which a candidate is given up, at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

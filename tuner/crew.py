@@ -14,10 +14,9 @@ from typing import Any
 
 from ..errors import TuningError
 from ..target import Target
-from .candidates import Failure
+from .candidates import COMPILE_LIMIT, Failure
 from .process import COMMAND, Worker, WorkerLost, pinned_environment
 
-COMPILE_LIMIT = 60.0
 FIRST_RUN_LIMIT = 120.0
 """Seconds a check or a batch of rounds may take before any time is known."""
 RUN_LIMIT, RUN_LIMIT_CALLS = 10.0, 40.0

@@ -12,8 +12,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from .candidates import Failure
-from .crew import COMPILE_LIMIT, Crew, Hand
+from .candidates import COMPILE_LIMIT, Failure
+from .crew import Crew, Hand
 from .final import FinalTiming
 from .process import WorkerLost
 from .timing import DECISIVE, LONG_CALL, TimingLimits

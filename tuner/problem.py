@@ -22,7 +22,7 @@ from ..target import Target
 
 Array = NDArray[Any]
 
-_POSITIVE = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt"}
+_POSITIVE = {"log", "log2", "log1p", "sqrt", "rsqrt"}
 _HEADER = "problem.pickle"
 
 

@@ -19,6 +19,7 @@ from typing import Any
 COMMAND = (sys.executable, "-P", "-m", "tdsl.tuner.worker")
 STARTUP_SECONDS = 60.0
 _POLL_SECONDS = 0.1
+_MISLEADING = ("OPENBLAS_CORETYPE", "NVPL_BLAS_DEBUG_CPU_TYPE")
 
 
 class WorkerLost(Exception):
@@ -37,10 +38,12 @@ class Interrupted(Exception):
 def pinned_environment(threads: int) -> dict[str, str]:
     """Return this process's environment with every thread pool set to *threads*.
 
-    `OPENBLAS_CORETYPE` is dropped: it can halve NumPy's speed and flatter a comparison.
+    Variables that make a BLAS run code for another processor are dropped: they can
+    halve NumPy's speed and flatter a comparison.
     """
     environment = dict(os.environ)
-    environment.pop("OPENBLAS_CORETYPE", None)
+    for name in _MISLEADING:
+        environment.pop(name, None)
     for name in ("NUMBA", "OMP", "OPENBLAS", "MKL", "VECLIB", "BLIS"):
         suffix = "MAXIMUM_THREADS" if name == "VECLIB" else "NUM_THREADS"
         environment[f"{name}_{suffix}"] = str(threads)

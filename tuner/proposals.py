@@ -52,7 +52,6 @@ class Proposer:
     space: Subspace
     seed: int
     startup: int = 10
-    repeats: int = 0
     _study: optuna.Study = field(init=False)
     _random: random.Random = field(init=False)
     _asked: set[ConfigKey] = field(default_factory=set)
@@ -101,7 +100,6 @@ class Proposer:
             proposal = self._ask()
             if self._is_new(proposal.config, answers):
                 return self._hand_out(proposal)
-            self.repeats += 1
             if config_key(proposal.config) in answers:
                 self.tell(proposal, answers[config_key(proposal.config)])
             else:

@@ -1,10 +1,7 @@
 """The search: propose, build, compile, check, time, record, until the time is up.
 
-The default schedule is measured first and is the first incumbent. From then on every
-candidate runs in interleaved rounds against the incumbent. It replaces it only if it is
-faster beyond the noise, and still is in a second look against the default. Structures
-(which need a compilation) and sizes (which do not) are searched in turns: structures
-first, then the sizes of the best few.
+Structures (which need a compilation) and sizes (which do not) are searched in turns:
+structures first, then the sizes of the best few. `contest` says who leads.
 
 Time is wall-clock time. Whatever was tried before, in this job or an earlier one, is
 answered from the ledger.
@@ -18,20 +15,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..errors import CacheError, TuningError
-from .candidates import (
-    Candidate,
-    Failure,
-    Measurement,
-    Refused,
-    Workshop,
-    rebuild,
-)
+from .candidates import Candidate, Refused, Workshop
+from .contest import Contest
+from .deadline import Deadline, OutOfTime
 from .journal import Journal
 from .process import Interrupted
 from .proposals import Proposal, Proposer
 from .records import Config, ranked
 from .space import ConfigKey, SearchSpace, Subspace, config_key
-from .statistics import FLOOR, judge, median, median_interval, noise_floor, ratios
 
 Stop = Literal[
     "budget", "exhausted", "nothing else builds", "interrupted", "unproved", "trouble"
@@ -48,12 +39,6 @@ PATIENCE: dict[Phase, int] = {"structure": 24, "size": 24, "anything": 24}
 """Candidates without a new incumbent after which a phase ends."""
 HOPELESS = 40
 """Refusals in a row after which a search that measured only the default ends."""
-NOISE_CAP = 0.03
-"""The largest noise assumed: beyond it the interval of each comparison decides."""
-GRACE = 0.05
-"""The part of the budget by which the candidate in flight may overrun it."""
-COMPILE_LIMIT = 60.0
-"""Seconds of compilation after which a candidate is given up, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +78,6 @@ Batch = dict[str, tuple[Candidate, list[Proposal]]]
 """Candidates by identity, each with the proposals that led to it."""
 
 
-class OutOfTime(Exception):
-    """The budget is spent."""
-
-
 class NothingBuilds(Exception):
     """Point after point is refused."""
 
@@ -116,14 +97,8 @@ class Search:
     clock: Callable[[], float]
     should_stop: Callable[[], bool] = lambda: False
     listen: Callable[[View], None] = lambda view: None
-    reference: Candidate | None = field(default=None, init=False)
-    default: Candidate | None = field(default=None, init=False)
-    best: Candidate | None = field(default=None, init=False)
-    best_ratio: float = field(default=1.0, init=False)
-    noise: float = field(default=FLOOR, init=False)
-    _start: float = field(default=0.0, init=False)
-    _best_seconds: float | None = field(default=None, init=False)
-    _compile_times: list[float] = field(default_factory=list, init=False)
+    _deadline: Deadline = field(init=False)
+    _contest: Contest = field(init=False)
     _phase: str = field(default="default", init=False)
     _tried: Counter[str] = field(default_factory=Counter, init=False)
     _spent: dict[str, float] = field(default_factory=dict, init=False)
@@ -131,13 +106,14 @@ class Search:
 
     def run(self) -> Found:
         """Search until the budget is spent, the space exhausted, or told to stop."""
-        self._start = self.clock()
+        self._deadline = Deadline(self.budget, self.clock, self.should_stop)
+        self._contest = Contest(self.workshop, self.journal, self._deadline)
         resumed = self.journal.replay()
         stop: Stop = "exhausted"
         trouble = ""
         try:
             self._measure_default()
-            self._resume_best()
+            self._contest.resume()
             while self._round():
                 pass
         except OutOfTime:
@@ -149,15 +125,15 @@ class Search:
         except Unproved as error:
             stop, trouble = "unproved", str(error)
         except (OSError, CacheError, TuningError) as error:
-            if isinstance(error, TuningError) and self.best is None:
+            if isinstance(error, TuningError) and self._contest.best is None:
                 raise
             stop, trouble = "trouble", f"the search ended early: {error}"
         return Found(
             stop,
-            self.default,
-            self.best,
-            self.best_ratio,
-            self.noise,
+            self._contest.default,
+            self._contest.best,
+            self._contest.best_ratio,
+            self._contest.noise,
             len(self.journal.trials),
             resumed,
             trouble,
@@ -171,27 +147,11 @@ class Search:
     # --- before the search -----------------------------------------------------
 
     def _measure_default(self) -> None:
-        """Measure the default against itself: its time, and the noise of equals."""
         candidate = self._build_default()
-        if candidate is None:
-            return
-        known = self.journal.trials.get(candidate.identity)
-        if known is not None and known.status == "failed":
-            known = None  # everything refers to it: worth another try each time
-        seconds = self._compile([candidate])[0]
-        result: Measurement | Failure
-        if isinstance(seconds, Failure):
-            result, seconds = seconds, 0.0
-        else:
-            result = self.workshop.measure(candidate, candidate, FLOOR)
-        if isinstance(result, Failure):
-            self.journal.fail(candidate, result, seconds)
-            return
-        self.default = candidate
-        self._become_reference(candidate, result)
-        if known is None:
-            self.journal.measure(candidate, candidate, result, 1.0, seconds)
-        self._show()
+        if candidate is not None:
+            self._contest.open_with(candidate)
+        if self._contest.best is not None:
+            self._show()
 
     def _build_default(self) -> Candidate | None:
         """Build what a kernel runs untuned; raise Unproved where that has no proof.
@@ -211,35 +171,6 @@ class Search:
             raise Unproved(f"the default schedule has no proof: {undecided}")
         return None
 
-    def _become_reference(self, candidate: Candidate, result: Measurement) -> None:
-        """Make *candidate* what ratios refer to, and the incumbent."""
-        noise = noise_floor(ratios(result.rival_samples, result.samples))
-        self.noise = min(noise, NOISE_CAP)
-        self.reference = self.best = candidate
-        self.best_ratio = 1.0
-        self._best_seconds = median(result.samples)
-
-    def _resume_best(self) -> None:
-        """Bring the best candidate of earlier jobs back as the incumbent."""
-        if self.reference is None:
-            return
-        for record in ranked(self.journal.trials.values()):
-            assert record.ratio is not None
-            if record.ratio >= 1.0 - self.noise:
-                return
-            candidate = rebuild(self.workshop, record)
-            if candidate is None:
-                continue
-            (seconds,) = self._compile([candidate])
-            if isinstance(seconds, Failure):
-                continue
-            result = self.workshop.measure(candidate, self.reference, self.noise)
-            if isinstance(result, Measurement):
-                found = median(ratios(result.rival_samples, result.samples))
-                if found < 1.0:
-                    self._take(candidate, found, median(result.samples))
-                return
-
     # --- rounds and phases -----------------------------------------------------
 
     def _round(self) -> bool:
@@ -248,22 +179,23 @@ class Search:
         Once both are known around the best point, try what is left, anywhere.
         """
         before = len(self.journal.answers)
-        base = (self.best and self.best.config) or self.space.default()
-        until = self._elapsed() + STRUCTURE_SHARE * self._remaining()
-        self._search(self.space.structures(base), "structure", until)
+        best = self._contest.best
+        base = (best and best.config) or self.space.default()
+        share = STRUCTURE_SHARE * self._deadline.remaining()
+        self._search(self.space.structures(base), "structure", share)
         leaders = self._leaders()
         for position, config in enumerate(leaders):
-            share = self._remaining() / (len(leaders) - position + 1)
-            self._search(self.space.sizes(config), "size", self._elapsed() + share)
+            share = self._deadline.remaining() / (len(leaders) - position + 1)
+            self._search(self.space.sizes(config), "size", share)
         if len(self.journal.answers) == before:
-            everything = self.space.everything(base)
-            self._search(everything, "anything", self._elapsed() + self._remaining())
+            share = self._deadline.remaining()
+            self._search(self.space.everything(base), "anything", share)
         return len(self.journal.answers) > before
 
     def _leaders(self) -> list[Config]:
         """Return the best point of each of the best structures."""
         found: dict[ConfigKey, Config] = {}
-        best = [self.best.config] if self.best else []
+        best = [self._contest.best.config] if self._contest.best else []
         others = [record.config for record in ranked(self.journal.trials.values())]
         for config in filter(None, [*best, *others]):
             found.setdefault(self.space.structure_of(config), config)
@@ -271,13 +203,13 @@ class Search:
                 break
         return list(found.values())
 
-    def _search(self, space: Subspace, phase: Phase, until: float) -> None:
-        """Try points of *space* until it is exhausted, stale, or *until* has come."""
-        self._phase, start = phase, self._elapsed()
+    def _search(self, space: Subspace, phase: Phase, seconds: float) -> None:
+        """Try points of *space* until it is exhausted, stale, or *seconds* are over."""
+        self._phase, start = phase, self._deadline.elapsed()
         try:
-            self._search_until(space, phase, until)
+            self._search_until(space, phase, start + seconds)
         finally:
-            spent = self._elapsed() - start
+            spent = self._deadline.elapsed() - start
             self._spent[phase] = self._spent.get(phase, 0.0) + spent
 
     def _search_until(self, space: Subspace, phase: Phase, until: float) -> None:
@@ -285,13 +217,13 @@ class Search:
         for config in self._known_points(space):
             proposer.replay(config, self.journal.answers[config_key(config)])
         stale = 0
-        while self._elapsed() < until and stale < PATIENCE[phase]:
-            incumbent, known = self.best, len(self.journal.answers)
+        while self._deadline.elapsed() < until and stale < PATIENCE[phase]:
+            incumbent, known = self._contest.best, len(self.journal.answers)
             batch = self._gather(proposer)
             self._measure_batch(proposer, batch)
             if len(self.journal.answers) == known:
                 return
-            stale = stale + len(batch) if self.best is incumbent else 0
+            stale = stale + len(batch) if self._contest.best is incumbent else 0
 
     def _known_points(self, space: Subspace) -> Iterator[Config]:
         """Yield the points of *space* with an answer, oldest first."""
@@ -312,7 +244,7 @@ class Search:
         """
         batch: Batch = {}
         for _ in range(PROPOSALS):
-            self._check_time()
+            self._deadline.check()
             proposal = proposer.propose(self.journal.answers)
             if proposal is None:
                 break
@@ -333,9 +265,10 @@ class Search:
 
     def _measure_batch(self, proposer: Proposer, batch: Batch) -> None:
         """Compile and measure a batch; tell the proposer the answers."""
-        compiled = self._compile([c for c, _ in batch.values()]) if batch else []
+        candidates = [candidate for candidate, _ in batch.values()]
+        compiled = self._contest.compile(candidates) if batch else []
         for (candidate, twins), seconds in zip(batch.values(), compiled, strict=True):
-            ratio = self._measure(candidate, seconds)
+            ratio = self._contest.enter(candidate, seconds)
             self._tried[self._phase] += 1
             for proposal in twins:
                 self.journal.answer(proposal.config, ratio)
@@ -355,93 +288,21 @@ class Search:
         if self._refusals < HOPELESS:
             return
         measured = ranked(self.journal.trials.values())
-        if all(self.best and r.candidate == self.best.identity for r in measured):
+        best = self._contest.best
+        if all(best and record.candidate == best.identity for record in measured):
             raise NothingBuilds
 
-    def _compile(self, candidates: list[Candidate]) -> list[float | Failure]:
-        limit = min(self._compile_limit(), self._time_left())
-        results = self.workshop.compile(candidates, limit)
-        self._compile_times += [s for s in results if not isinstance(s, Failure) and s]
-        return results
-
-    def _measure(self, candidate: Candidate, seconds: float | Failure) -> float | None:
-        """Measure one compiled candidate, record it, return its ratio."""
-        if isinstance(seconds, Failure):
-            self._check_time()  # a limit cut short by the budget is nobody's failure
-            self.journal.fail(candidate, seconds, 0.0)
-            return None
-        self._check_time()
-        rival = self.best or candidate
-        result = self.workshop.measure(candidate, rival, self.noise)
-        if isinstance(result, Failure):
-            self.journal.fail(candidate, result, seconds)
-            return None
-        if self.best is None:
-            self._become_reference(candidate, result)
-        found = median_interval(ratios(result.rival_samples, result.samples))
-        ratio = found.median * self.best_ratio
-        wins = judge(found, self.noise) == "faster"
-        if wins:
-            ratio = self._against_reference(candidate, ratio)
-        self.journal.measure(candidate, rival, result, ratio, seconds)
-        if wins and ratio < self.best_ratio * (1.0 - self.noise / 2):
-            self._take(candidate, ratio, median(result.samples))
-        return ratio
-
-    def _against_reference(self, candidate: Candidate, ratio: float) -> float:
-        """Return the ratio of a winner to the default, measured and not multiplied.
-
-        A second look keeps lucky candidates from the throne, and errors of ratios from
-        adding up over a chain of incumbents. Where it fails the first look stands, but
-        does not win.
-        """
-        assert self.reference is not None
-        result = self.workshop.measure(candidate, self.reference, self.noise)
-        if isinstance(result, Failure):
-            return max(ratio, self.best_ratio)
-        return median(ratios(result.rival_samples, result.samples))
-
-    def _take(self, candidate: Candidate, ratio: float, seconds: float) -> None:
-        self.best = candidate
-        self.best_ratio = ratio
-        self._best_seconds = seconds
-
-    # --- time ------------------------------------------------------------------
-
-    def _elapsed(self) -> float:
-        return self.clock() - self._start
-
-    def _remaining(self) -> float:
-        self._check_time()
-        return self.budget - self._elapsed()
-
-    def _time_left(self) -> float:
-        """Return the seconds that the candidate in flight may still take."""
-        return max(1.0, (1.0 + GRACE) * self.budget - self._elapsed())
-
-    def _compile_limit(self) -> float:
-        """Return the patience with a compilation, from those seen so far."""
-        if len(self._compile_times) < 3:
-            return COMPILE_LIMIT
-        return min(COMPILE_LIMIT, 5.0 + 8.0 * median(self._compile_times))
-
-    def _check_time(self) -> None:
-        if self.should_stop():
-            raise Interrupted
-        if self._elapsed() >= self.budget:
-            raise OutOfTime
-
     def _show(self) -> None:
-        records = self.journal.trials.values()
+        records, contest = self.journal.trials.values(), self._contest
         self.listen(
             View(
-                self._elapsed(),
+                self._deadline.elapsed(),
                 self.budget,
                 sum(record.status == "measured" for record in records),
                 sum(record.status == "refused" for record in records),
                 sum(record.status == "failed" for record in records),
-                self._best_seconds,
-                None if self.best is None else 1.0 / self.best_ratio,
+                contest.best_seconds,
+                None if contest.best is None else 1.0 / contest.best_ratio,
                 self._phase,
             )
         )

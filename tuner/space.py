@@ -77,7 +77,7 @@ class Subspace:
         return {**self.base, **only, **values}
 
     def points(self) -> Iterator[Config]:
-        """Yield every point, the base's neighbourhood not first: lazily, in order."""
+        """Yield every point, in the order of the choices."""
         params = self.open_params
         for values in product(*(param.choices for param in params)):
             names = (param.name for param in params)

@@ -29,9 +29,9 @@ from ..schedules.library import default_schedule
 from ..schedules.schedule import Schedule
 from ..schedules.sketches import Sketch
 from ..target import Target
-from .candidates import Candidate, Failure, Measurement, Refused
+from .candidates import COMPILE_LIMIT, Candidate, Failure, Measurement, Refused
 from .contenders import ContenderSource
-from .crew import COMPILE_LIMIT, INSIDE, Crew
+from .crew import INSIDE, Crew
 from .final import FinalTiming
 from .finalists import Finalists, rounds_message
 from .problem import Program, input_file, make_problem, save_problem

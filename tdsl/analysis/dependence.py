@@ -73,15 +73,13 @@ def find_conflict(model: Model, axis: str) -> Conflict | None:
                 again = access is other.write and place < number  # seen the other way
                 if access.tensor != writer.write.tensor or again:
                     continue
-                relation = _clash(model, axis, writer, other, access)
+                relation = _clash(model, axis, writer, access)
                 if relation is not None:
                     return _conflict(model, axis, writer, other, relation)
     return None
 
 
-def _clash(
-    model: Model, axis: str, writer: Occurrence, other: Occurrence, access: Access
-) -> Map | None:
+def _clash(model: Model, axis: str, writer: Occurrence, access: Access) -> Map | None:
     """Return the pairs of iterations that touch one element, or None."""
     position = writer.axes.index(axis)
     outer = {*writer.axes[:position], *model.params}

@@ -101,8 +101,8 @@ REFUTED: dict[str, tuple[str, str, Changes, str]] = {
         PACKED,
         (
             (
-                "k_p2 in range(k_o, min(k_o + 256, K))",
-                "k_p2 in range(k_o, min(k_o + 255, K))",
+                "k_q in range(k_o, min(k_o + 256, K))",
+                "k_q in range(k_o, min(k_o + 255, K))",
             ),
         ),
         "same dataflow: A_pack[0, 255, 0] is read before anything writes it",
@@ -110,7 +110,7 @@ REFUTED: dict[str, tuple[str, str, Changes, str]] = {
     "packing swaps subscripts": (
         MATMUL,
         PACKED,
-        (("= A[i_q, k_p2]", "= A[k_p2, i_q]"),),
+        (("= A[i_q, k_q]", "= A[k_q, i_q]"),),
         "in bounds: A[1, 0] lies outside A[M, K]",
     ),
     "a panel is too small": (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +23,7 @@ from tdsl.ir.nodes import (
 from tdsl.ir.walk import rewrite, rewrite_expr
 
 from ..ir_text import read_function
+from ..kernels import MATMUL, edited
 
 
 @dataclass(frozen=True)
@@ -39,22 +39,12 @@ class Program:
         return read_function(self.text)
 
     def wrong(self, fault: tuple[str, str]) -> Function:
-        assert fault[0] in self.text, fault
-        return read_function(self.text.replace(*fault))
+        return read_function(edited(self.text, fault))
 
 
 PROGRAMS: dict[str, Program] = {
     "matmul": Program(
-        """
-def matmul(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:
-    for i0 in range(M):
-        for j0 in range(N):
-            C[i0, j0] = 0.0
-    for i in range(M):
-        for j in range(N):
-            for k in range(K):
-                C[i, j] += A[i, k] * B[k, j]
-""",
+        MATMUL,
         {"M": 9, "N": 8, "K": 40},
         (("range(K)", "range(K - 1)"), ("B[k, j]", "B[k, 0]"), ("A[i, k]", "A[i, 0]")),
     ),
@@ -337,71 +327,3 @@ def random_arrays(
 def copies(arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Return copies, for a run to write into."""
     return {name: np.array(array) for name, array in arrays.items()}
-
-
-def random_nest(seed: int) -> Function:
-    """Return loops of depth up to three whose statements depend on one another.
-
-    Subscripts stay inside because every tensor is wide enough for all of them.
-    """
-    random = np.random.default_rng(seed)
-
-    def pick(*choices: str) -> str:
-        return str(random.choice(choices))
-
-    def subscript(axes: list[str]) -> str:
-        form = pick(*axes, "2")
-        if random.random() < 0.4:
-            form += f" + {pick(*axes, '1')}"
-        if random.random() < 0.1:
-            form = f"({form})//2"
-        return f"{form} + {random.integers(0, 3)}"
-
-    def element(axes: list[str]) -> str:
-        if pick("A", "B") == "A":
-            return f"A[{subscript(axes)}]"
-        return f"B[{subscript(axes)}, {subscript(axes)}]"
-
-    def statement(axes: list[str]) -> str:
-        target = "t" if random.random() < 0.2 and len(axes) > 1 else element(axes)
-        value = f"0.5 * {element(axes)} + 0.25 * {element(axes)}"
-        if target != "t" and len(axes) > 1 and random.random() < 0.3:
-            value = f"0.5 * t * {element(axes)}"
-        update = f"max({target}, {value})"
-        return pick(
-            f"{target} = {value}", f"{target} += {value}", f"{target} = {update}"
-        )
-
-    lines = ["def nest(A: inout f32[16], B: inout f32[16, 16]) for N:"]
-
-    def loop(depth: int, axes: list[str]) -> None:
-        axis = f"x{len(lines)}"
-        start = pick("0", "1", *axes[-1:])
-        stop = pick("N", "N - 1", *(f"{each} + 1" for each in axes[-1:]))
-        pad = "    " * depth
-        lines.append(f"{pad}for {axis} in range({start}, {stop}):")
-        inner, pad = [*axes, axis], pad + "    "
-        if depth == 1:
-            lines.extend([f"{pad}t = local f32", f"{pad}t = 1.0"])
-        if random.random() < 0.3:
-            lines.append(f"{pad}if {pick(*inner)} - 1 >= 0:")
-            lines.append(f"{pad}    {statement(inner)}")
-        for _ in range(random.integers(1, 3)):
-            if depth < 3 and random.random() < 0.6:
-                loop(depth + 1, inner)
-            else:
-                lines.append(pad + statement(inner))
-
-    for _ in range(random.integers(1, 3)):
-        loop(1, [])
-    return read_function("\n".join(_distinct_locals(lines)))
-
-
-def _distinct_locals(lines: list[str]) -> list[str]:
-    """Number the locals `t`, one for each outermost loop."""
-    number = 0
-    result = []
-    for line in lines:
-        number += "= local" in line
-        result.append(re.sub(r"\bt\b", f"t{number}", line))
-    return result

@@ -2,40 +2,9 @@
 
 from __future__ import annotations
 
-PACKED_MATMUL = """
-def matmul(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:
-    for k_o in range(0, K, 16):
-        B_pack = local f32[(N + 15)//16, 16, 16]
-        for j_p in range(0, N, 16):  # parallel
-            for k_p in range(k_o, min(k_o + 16, K)):
-                for j_q in range(j_p, min(j_p + 16, N)):  # vectorized
-                    B_pack[j_p//16, k_p - k_o, j_q - j_p] = B[k_p, j_q]
-        for i_o in range(0, M, 8):  # parallel
-            A_pack = local f32[2, 16, 4]
-            for i_p in range(i_o, min(i_o + 8, M), 4):
-                for k_q in range(k_o, min(k_o + 16, K)):
-                    for i_q in range(i_p, min(i_p + 4, M)):  # unrolled
-                        A_pack[(i_p - i_o)//4, k_q - k_o, i_q - i_p] = A[i_q, k_q]
-            for j_t in range(0, N, 16):
-                for i_t in range(i_o, min(i_o + 8, M), 4):
-                    if -k_o >= 0:
-                        for i_z in range(i_t, min(i_t + 4, M)):  # unrolled
-                            for j_z in range(j_t, min(j_t + 16, N)):  # vectorized
-                                C[i_z, j_z] = 0.0
-                    acc = local f32[4, 16] in registers
-                    for i_l in range(i_t, min(i_t + 4, M)):  # unrolled
-                        for j_l in range(j_t, min(j_t + 16, N)):  # vectorized
-                            acc[i_l - i_t, j_l - j_t] = C[i_l, j_l]
-                    for k in range(k_o, min(k_o + 16, K)):
-                        for i in range(i_t, min(i_t + 4, M)):  # unrolled
-                            for j in range(j_t, min(j_t + 16, N)):  # vectorized
-                                acc[i - i_t, j - j_t] += _A_ * _B_
-                    for i_s in range(i_t, min(i_t + 4, M)):  # unrolled
-                        for j_s in range(j_t, min(j_t + 16, N)):  # vectorized
-                            C[i_s, j_s] = acc[i_s - i_t, j_s - j_t]
-""".replace("_A_", "A_pack[(i_t - i_o)//4, k - k_o, i - i_t]").replace(
-    "_B_", "B_pack[j_t//16, k - k_o, j - j_t]"
-)
+from ..kernels import packed_matmul
+
+PACKED_MATMUL = packed_matmul(rows=8, columns=16, depth=16, tile=4)
 
 DIRECT_MATMUL = """
 def direct(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:

@@ -25,8 +25,8 @@ from .programs import (
     copies,
     in_double,
     random_arrays,
-    random_nest,
 )
+from .random_nests import random_nest
 
 EDITS = [(name, fault) for name, p in PROGRAMS.items() for fault in p.faults]
 

@@ -16,13 +16,14 @@ from tdsl.errors import BackendError
 from tdsl.ir.affine import name
 from tdsl.ir.nodes import Block, Dim, For, LoopKind, Store
 from tdsl.ir.printer import print_function
-from tdsl.ir.specialize import specialize
 from tdsl.ir.walk import loops, walk
 from tdsl.schedules.library import default_schedule
 from tdsl.schedules.sketches import sketch
 from tdsl.target import AVX2, AVX512, Target
 
 from ..ir_text import read_function
+from ..kernels import BATCHED, CONVOLUTION, MATMUL
+from ..specialize import specialize
 from .scheduled import PACKED_MATMUL, PRIVATE, ROW_SUM, STAGED
 
 WIDE = """
@@ -61,7 +62,7 @@ def test_short_loops_over_registers_are_unrolled() -> None:
 
 
 def test_register_layouts() -> None:
-    layout = register_layouts(read_function(PACKED_MATMUL))["acc"]
+    layout = register_layouts(read_function(PACKED_MATMUL))["C_acc"]
     assert (layout.lane_dimension, layout.lanes) == (1, 16)
     serial = ROW_SUM.replace("part[j - j_o] +=", "part[i] +=")
     assert "part" not in register_layouts(read_function(serial))
@@ -132,46 +133,6 @@ def test_what_is_not_well_formed_is_not_emitted() -> None:
         emit_source(twice)
 
 
-CONVOLUTION = """
-def conv(X: f32[Z, H, W], F: f32[O, Z, 3, 3], Y: output f32[O, H - 2, W - 2]) \
-for 1<=Z, 1<=O, 3<=H, 3<=W:
-    for p0 in range(O):
-        for q0 in range(H - 2):
-            for r0 in range(W - 2):
-                Y[p0, q0, r0] = 0.0  # S0[p0, q0, r0]
-    for p in range(O):
-        for q in range(H - 2):
-            for r in range(W - 2):
-                for z in range(Z):
-                    for a in range(3):
-                        for b in range(3):
-                            Y[p, q, r] += X[z, q + a, r + b] * F[p, z, a, b]  \
-# S1[p, q, r, z, a, b]
-""".replace("\\\n", "")
-BATCHED = """
-def batched(A: f32[Z, M, K], B: f32[Z, K, N], C: output f32[Z, M, N]) for Z, M, N, K:
-    for z0 in range(Z):
-        for i0 in range(M):
-            for j0 in range(N):
-                C[z0, i0, j0] = 0.0  # S0[z0, i0, j0]
-    for z in range(Z):
-        for i in range(M):
-            for j in range(N):
-                for k in range(K):
-                    C[z, i, j] += A[z, i, k] * B[z, k, j]  # S1[z, i, j, k]
-"""
-MATMUL = """
-def matmul(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:
-    for i0 in range(M):
-        for j0 in range(N):
-            C[i0, j0] = 0.0  # S0[i0, j0]
-    for i in range(M):
-        for j in range(N):
-            for k in range(K):
-                C[i, j] += A[i, k] * B[k, j]  # S1[i, j, k]
-"""
-
-
 @pytest.mark.parametrize("target", [AVX2, AVX512], ids=lambda target: target.name)
 @pytest.mark.parametrize("text", [MATMUL, BATCHED, CONVOLUTION])
 def test_lowered_default_schedules_are_still_proved(text: str, target: Target) -> None:
@@ -194,7 +155,7 @@ def test_code_for_known_sizes_is_as_short_as_for_others(tile: str) -> None:
 
 def test_a_load_into_a_register_takes_one_line() -> None:
     text = emit_source(read_function(PACKED_MATMUL)).text
-    assert "acc_0_0 = load(C, " in text
+    assert "C_acc_0_0 = load(C, " in text
 
 
 NARROW = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tdsl.ir.nodes import Function
 
 from ..ir_text import read_function
+from ..kernels import BATCHED, MATMUL, edited
 
 TEXTS = {
     "scale": """
@@ -27,16 +28,7 @@ def interior(X: f32[M], Y: inout f32[M]) for M:
     for i in range(1, M - 1):
         Y[i] = (X[i - 1] + X[i + 1])  # S0[i]
 """,
-    "matmul": """
-def matmul(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for 1<=M, 1<=N, 1<=K:
-    for i0 in range(M):
-        for j0 in range(N):
-            C[i0, j0] = 0.0  # S0[i0, j0]
-    for i in range(M):
-        for j in range(N):
-            for k in range(K):
-                C[i, j] += (A[i, k] * B[k, j])  # S1[i, j, k]
-""",
+    "matmul": edited(MATMUL, ("for M, N, K:", "for 1<=M, 1<=N, 1<=K:")),
     "inner_sums": """
 def inner_sums(A: f32[N, N], C: output f32[N, N]) for N:
     for i0 in range(N):
@@ -115,18 +107,7 @@ def chain(X: f32[M, N], Y: output f32[M, N]) for M, N:
         for j in range(N):
             Y[i, j] = (T[i, j] + 1.0)  # S1[i, j]
 """,
-    "batched": """
-def batched(A: f32[Z, M, 7], B: f32[Z, 7, N], C: output f32[Z, M, N]) for Z, M, N:
-    for z0 in range(Z):
-        for i0 in range(M):
-            for j0 in range(N):
-                C[z0, i0, j0] = 0.0  # S0[z0, i0, j0]
-    for z in range(Z):
-        for i in range(M):
-            for j in range(N):
-                for k in range(7):
-                    C[z, i, j] += (A[z, i, k] * B[z, k, j])  # S1[z, i, j, k]
-""",
+    "batched": edited(BATCHED, (" for Z, M, N, K:", " for Z, M, N:"), ("K", "7")),
     "channels": """
 def channels(X: f32[2, H, W], F: f32[5, 2, 3, 3], Y: output f32[5, H - 2, W - 2]) \
 for 2<=H, 2<=W:

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdsl.ir.affine import Affine, affine, name
-from tdsl.ir.extents import most_iterations
 from tdsl.ir.nodes import Block, Dim, For, LoopKind
 from tdsl.schedules.bounds import (
     extent_over_dims,
@@ -123,13 +122,6 @@ def test_nonnegative_sees_through_tiles(form: Affine, expected: bool) -> None:
 def test_the_last_tile_of_a_tile_is_exact() -> None:
     inner = {axis: NEST[axis] for axis in ("t", "i")}
     assert highest(name("i"), inner) == (name("o") + 5, M - 1)
-
-
-@pytest.mark.parametrize(
-    ("axis", "extent"), [("o", None), ("t", 3), ("i", 2), ("r", 3)]
-)
-def test_most_iterations(axis: str, extent: int | None) -> None:
-    assert most_iterations(NEST[axis]) == extent
 
 
 def test_extent_over_dims_prefers_constants() -> None:

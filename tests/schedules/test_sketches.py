@@ -10,7 +10,6 @@ import pytest
 
 from tdsl.analysis.validate import validate
 from tdsl.ir.nodes import Function
-from tdsl.ir.specialize import specialize
 from tdsl.ir.verify import verify
 from tdsl.schedules.contraction import Contraction
 from tdsl.schedules.library import default_schedule
@@ -18,28 +17,18 @@ from tdsl.schedules.sketches import sketch
 from tdsl.target import AVX2, AVX512
 
 from ..ir_text import read_function
+from ..kernels import BATCHED, CONVOLUTION, MATMUL, edited
+from ..specialize import specialize
 
 TEXTS = {
-    "matmul": """
-def matmul(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:
-    for i0 in range(M):
-        for j0 in range(N):
-            C[i0, j0] = 0.0  # S0[i0, j0]
-    for i in range(M):
-        for j in range(N):
-            for k in range(K):
-                C[i, j] += (A[i, k] * B[k, j])  # S1[i, j, k]
-""",
-    "distances": """
-def distances(A: f32[M, K], B: f32[N, K], C: output f32[M, N]) for M, N, K:
-    for i0 in range(M):
-        for j0 in range(N):
-            C[i0, j0] = 0.0  # S0[i0, j0]
-    for i in range(M):
-        for j in range(N):
-            for k in range(K):
-                C[i, j] += ((A[i, k] - B[j, k]) * (A[i, k] - B[j, k]))  # S1[i, j, k]
-""",
+    "matmul": MATMUL,
+    "batched": BATCHED,
+    "conv_planes": CONVOLUTION,
+    "distances": edited(
+        MATMUL,
+        ("B: f32[K, N]", "B: f32[N, K]"),
+        ("A[i, k] * B[k, j]", "(A[i, k] - B[j, k]) * (A[i, k] - B[j, k])"),
+    ),
     "conv": """
 def conv(X: f32[H + 2, W + 2, C], F: f32[3, 3, C, O], Y: output f32[H, W, O]) for H, W, C, O:
     for y0 in range(H):
@@ -54,32 +43,6 @@ def conv(X: f32[H + 2, W + 2, C], F: f32[3, 3, C, O], Y: output f32[H, W, O]) fo
                         for c in range(C):
                             Y[y, x, o] += (X[r + y, s + x, c] * F[r, s, c, o])  # S1[y, x, o, r, s, c]
 """,
-    "conv_planes": """
-def conv_planes(X: f32[C, H + 2, W + 2], F: f32[O, C, 3, 3], Y: output f32[O, H, W]) for H, W, C, O:
-    for o0 in range(O):
-        for y0 in range(H):
-            for x0 in range(W):
-                Y[o0, y0, x0] = 0.0  # S0[o0, y0, x0]
-    for o in range(O):
-        for y in range(H):
-            for x in range(W):
-                for c in range(C):
-                    for r in range(3):
-                        for s in range(3):
-                            Y[o, y, x] += (X[c, r + y, s + x] * F[o, c, r, s])  # S1[o, y, x, c, r, s]
-""",
-    "batched": """
-def batched(A: f32[B, M, K], X: f32[B, K, N], C: output f32[B, M, N]) for B, M, N, K:
-    for b0 in range(B):
-        for i0 in range(M):
-            for j0 in range(N):
-                C[b0, i0, j0] = 0.0  # S0[b0, i0, j0]
-    for b in range(B):
-        for i in range(M):
-            for j in range(N):
-                for k in range(K):
-                    C[b, i, j] += (A[b, i, k] * X[b, k, j])  # S1[b, i, j, k]
-""",
     "blur": """
 def blur(X: f32[H, W + 4], F: f32[5], Y: output f32[H, W]) for H, W:
     for y0 in range(H):
@@ -90,15 +53,8 @@ def blur(X: f32[H, W + 4], F: f32[5], Y: output f32[H, W]) for H, W:
             for t in range(5):
                 Y[y, x] += (F[t] * X[y, t + x])  # S1[y, x, t]
 """,
-    "epilogue": """
-def epilogue(A: f32[M, K], B: f32[K, N], b: f32[N], C: output f32[M, N]) for M, N, K:
-    for i0 in range(M):
-        for j0 in range(N):
-            C[i0, j0] = 0.0  # S0[i0, j0]
-    for i in range(M):
-        for j in range(N):
-            for k in range(K):
-                C[i, j] += (A[i, k] * B[k, j])  # S1[i, j, k]
+    "epilogue": edited(MATMUL, ("C: output", "b: f32[N], C: output"))
+    + """\
     for i2 in range(M):
         for j2 in range(N):
             C[i2, j2] = max((C[i2, j2] + b[j2]), 0.0)  # S2[i2, j2]
@@ -140,7 +96,7 @@ ROLES = {  # columns, rows, outer
     "distances": ("j", "i", ()),
     "conv": ("o", "x", ("y",)),
     "conv_planes": ("x", "o", ("y",)),
-    "batched": ("j", "i", ("b",)),
+    "batched": ("j", "i", ("z",)),
     "blur": ("x", None, ("y",)),
 }
 
@@ -193,7 +149,7 @@ def test_sums_along_lanes_need_reassociation() -> None:
 @pytest.mark.parametrize("kernel", sorted(set(TEXTS) - {"seidel"}))
 def test_every_point_of_the_space_builds_and_is_proved(kernel: str) -> None:
     draw = random.Random(kernel)
-    sizes = {"M": 100, "N": 70, "K": 300, "H": 30, "W": 40, "C": 80, "O": 40, "B": 3}
+    sizes = {"M": 100, "N": 70, "K": 300, "H": 30, "W": 40, "C": 80, "O": 40, "Z": 3}
     for function in (
         function_named(kernel),
         specialize(function_named(kernel), sizes),

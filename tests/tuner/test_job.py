@@ -31,7 +31,7 @@ from tdsl.entries import (
 )
 from tdsl.errors import ArgumentError, CacheError, TuningError
 from tdsl.target import host
-from tdsl.tuner import crew, ledger, requests, search, tune, workshop
+from tdsl.tuner import contest, crew, ledger, requests, tune, workshop
 from tdsl.tuner import fingerprint as fingerprint_module
 from tdsl.tuner import job as jobs
 from tdsl.tuner.candidates import Candidate, Failure, Measurement
@@ -308,7 +308,7 @@ def test_each_candidate_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None
         return ask(self, message)
 
     monkeypatch.setattr(crew.Crew, "ask", recorded)
-    monkeypatch.setattr(search, "judge", lambda *arguments: "faster")
+    monkeypatch.setattr(contest, "judge", lambda *arguments: "faster")
     result = job(monkeypatch, "fine")
     assert result.trials >= 2
     assert len(checked) == len(set(checked)) == result.trials

@@ -44,11 +44,16 @@ def test_threads_are_pinned(worker: Worker) -> None:
     assert worker.ask({"do": "prepare"}, LIMITS)["threads"] == "2"
 
 
-def test_openblas_is_not_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_are_pinned_but_not_slowed_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
-    environment = pinned_environment(1)
+    monkeypatch.setenv("NVPL_BLAS_DEBUG_CPU_TYPE", "1")
+    environment = pinned_environment(3)
     assert "OPENBLAS_CORETYPE" not in environment
-    assert environment["OPENBLAS_NUM_THREADS"] == "1"
+    assert "NVPL_BLAS_DEBUG_CPU_TYPE" not in environment
+    for name in ("OPENBLAS", "OMP", "MKL", "NUMBA"):
+        assert environment[f"{name}_NUM_THREADS"] == "3"
 
 
 def test_an_exception_is_an_answer(worker: Worker) -> None:
@@ -100,7 +105,10 @@ def test_a_stop_interrupts_the_wait(worker: Worker) -> None:
 
 def test_a_pair_is_timed(worker: Worker) -> None:
     program = {"name": "ok", "sizes": []}
-    limits = asdict(TimingLimits(pair_seconds=0.02))
+    never = float("inf")  # a busy machine may make one round of equals look hopeless
+    limits = asdict(
+        TimingLimits(pair_seconds=0.02, hopeless=never, hopeless_at_once=never)
+    )
     message = {"do": "pair", "rival": program, "candidate": program, "limits": limits}
     reply = worker.ask(message, LIMITS)
     assert len(reply["rival"]) == len(reply["candidate"]) >= 3

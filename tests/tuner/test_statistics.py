@@ -16,6 +16,7 @@ from tdsl.tuner.statistics import (
     ratios,
 )
 from tdsl.tuner.timing import (
+    PairTiming,
     Stopwatch,
     Subject,
     TimingLimits,
@@ -195,44 +196,37 @@ def test_long_batches_are_not_repeated_for_ever() -> None:
     assert machine.calls == 1
 
 
+def timed_beside_long_calls(
+    seconds: float, noise: float = FLOOR
+) -> tuple[Machine, PairTiming]:
+    """Time a candidate beside a rival whose calls take 0.2 s."""
+    machine, limits = Machine(), limits_for(0.2, noise)
+    rival, candidate = machine.program(0.2), machine.program(seconds)
+    return machine, time_pair(rival, candidate, limits, machine.watch)
+
+
 def test_long_calls_are_dropped_after_one_round() -> None:
-    """A run of 0.2 s: one call each, where short calls get three rounds or more."""
-    limits = limits_for(0.2, FLOOR)
-    machine = Machine()
-    timing = time_pair(
-        machine.program(0.2), machine.program(0.25), limits, machine.watch
-    )
+    """One call each, where short calls get three rounds or more."""
+    machine, timing = timed_beside_long_calls(0.25)
     assert timing.stopped == "hopeless"
     assert machine.calls == 3  # the rival's warm-up, and a round
 
 
 def test_slower_long_calls_are_dropped_after_two_rounds() -> None:
-    limits = limits_for(0.2, FLOOR)
-    machine = Machine()
-    timing = time_pair(
-        machine.program(0.2), machine.program(0.21), limits, machine.watch
-    )
+    machine, timing = timed_beside_long_calls(0.21)
     assert timing.stopped == "slower"
     assert machine.calls == 5
 
 
 def test_long_calls_win_by_as_many_rounds_as_ever() -> None:
-    limits = limits_for(0.2, FLOOR)
-    machine = Machine()
-    timing = time_pair(
-        machine.program(0.2), machine.program(0.18), limits, machine.watch
-    )
+    machine, timing = timed_beside_long_calls(0.18)
     assert timing.stopped == "faster"
     assert len(timing.candidate) == 6
     assert machine.calls == 13
 
 
 def test_noise_keeps_one_round_from_deciding() -> None:
-    limits = limits_for(0.2, 0.05)
-    machine = Machine()
-    timing = time_pair(
-        machine.program(0.2), machine.program(0.236), limits, machine.watch
-    )
+    _, timing = timed_beside_long_calls(0.236, noise=0.05)
     assert len(timing.candidate) > 1
 
 

@@ -1,13 +1,13 @@
-"""Bind dims to numbers."""
+"""Kernels for known sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .affine import constant
-from .nodes import Function
-from .walk import substitute
+from tdsl.ir.affine import constant
+from tdsl.ir.nodes import Function
+from tdsl.ir.walk import substitute
 
 
 def specialize(function: Function, sizes: Mapping[str, int]) -> Function:
