@@ -37,8 +37,9 @@ def default_schedule(
 
 def _ever_plainer(config: dict[str, Choice]) -> Iterator[dict[str, Choice]]:
     """Yield *config*, then without threads, without vectors, without both."""
-    without = {".parallel": False, ".vectors": 0}
-    for taken_back in ((), (".parallel",), (".vectors",), (".parallel", ".vectors")):
+    without = {".parallel": False, ".vectors": 0, ".block": 0}
+    order = (".vectors", ".block")
+    for taken_back in ((), (".parallel",), order, (".parallel", *order)):
         plainer = dict(config)
         for name in config:
             for ending in taken_back:

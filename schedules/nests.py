@@ -23,13 +23,18 @@ from ..analysis.access import (
     subscript_names,
     value_dtypes,
 )
-from ..ir.nodes import Alloc, Block, Const, For, Reduce, Store
+from ..ir.nodes import Alloc, Block, Const, For, Load, Reduce, Store
 from ..ir.walk import walk
 from ..target import Target
 from .params import Config, Param
 from .schedule import Schedule
 
+Access = Store | Reduce | Load
+
 _VECTORS = (1, 2, 4, 8)
+_BLOCK = 64  # iterations of the other axis in which lines of memory are used up
+_BLOCKS = (8, 16, 32, 64)
+_COLUMNS = 4  # iterations whose lanes are stored together, column by column
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,33 @@ class LoopNest:
             return -1
         return _merit([statement], axis)
 
+    def _crossed(self, axis: str) -> list[tuple[Access, str]]:
+        """Return what lanes along *axis* access with a stride, and its own axis.
+
+        A block of iterations along both uses up each line of memory that it touches.
+        """
+        if self.nest is None or axis not in self.nest.spatial:
+            return []
+        return [
+            (access, other)
+            for access in _accesses(self.nest.statement)
+            for other in self.nest.spatial
+            if other != axis
+            and axis in subscript_names(access)
+            and is_contiguous(access, other)
+        ]
+
+    @cached_property
+    def block_axes(self) -> tuple[str, str] | None:
+        """The axis of the store and that of a load, where lanes along neither pay."""
+        if self.nest is None or not self.nest.is_rectangular or self.vector_axes:
+            return None
+        statement = self.nest.statement
+        for axis in self.nest.spatial:
+            if is_contiguous(statement, axis):
+                return next(((axis, c) for _, c in self._crossed(axis)), None)
+        return None
+
     def _lane_merit(self, loop: For) -> int:
         """Return the merit of *loop* in place, -1 where its iterations are no lanes.
 
@@ -102,9 +134,12 @@ class LoopNest:
         threads = not self._is_cheap
         params = [Param(f"{self.prefix}.parallel", (True, False), threads, "structure")]
         if self.vector_axes:
+            usual = 1 if self._crossed(self.vector_axes[0]) else 4
             params.append(
-                Param(f"{self.prefix}.vectors", (0, *_VECTORS), 4, "structure")
+                Param(f"{self.prefix}.vectors", (0, *_VECTORS), usual, "structure")
             )
+        if self.block_axes:
+            params.append(Param(f"{self.prefix}.block", (0, *_BLOCKS), 16, "structure"))
         return tuple(params)
 
     @property
@@ -118,23 +153,43 @@ class LoopNest:
 
     def apply(self, schedule: Schedule, config: Config) -> Schedule:
         """Append the steps."""
-        outermost = self.loop.axis
         vectors = int(config.get(f"{self.prefix}.vectors", 0))
         if vectors:
             for axis in self.vector_axes:
                 schedule = self._vectorize(schedule, axis, vectors)
+        block = int(config.get(f"{self.prefix}.block", 0))
+        if block:
+            schedule = self._in_squares(schedule, block)
         if config[f"{self.prefix}.parallel"]:
-            outermost = self._outermost(outermost, bool(vectors))
-            schedule = schedule.parallelize(outermost)
+            shared, *fused = self._outermost(bool(vectors), bool(block))
+            for loop in fused:
+                schedule = schedule.fuse(shared, loop)
+            schedule = schedule.parallelize(shared)
         return schedule
 
-    def _outermost(self, axis: str, vectorized: bool) -> str:
-        """Return the name of the outermost loop after the vector steps."""
-        if not vectorized or self.vector_axes[:1] != (axis,):
-            return axis
+    def _outermost(self, vectorized: bool, blocked: bool) -> list[str]:
+        """Return the outermost loops after the other steps, for threads to share."""
+        if blocked and self.nest is not None and self.block_axes is not None:
+            others = [axis for axis in self.nest.axes if axis not in self.block_axes]
+            return others[:1] or [f"{axis}_o" for axis in self.block_axes]
+        if not vectorized or not self.vector_axes:
+            return [self.loop.axis]
+        axis = self.vector_axes[0]
+        if self._crossed(axis):
+            others, blocks = self._around_blocks(axis)
+            return others[:1] or blocks
+        if axis != self.loop.axis:
+            return [self.loop.axis]
         if self.nest is not None and len(self.nest.axes) > 1:
-            return next(a for a in self.nest.axes if a != axis)
-        return f"{axis}_o"
+            return [next(a for a in self.nest.axes if a != axis)]
+        return [f"{axis}_o"]
+
+    def _around_blocks(self, axis: str) -> tuple[list[str], list[str]]:
+        """Return the loops around blocks with lanes along *axis*, and over them."""
+        assert self.nest is not None
+        crossing = self._crossed(axis)[0][1]
+        others = [each for each in self.nest.axes if each not in (axis, crossing)]
+        return others, [f"{crossing}_b", f"{axis}_o"]
 
     def _vectorize(self, schedule: Schedule, axis: str, vectors: int) -> Schedule:
         loop_leaves = leaves(_loop_named(self.loop, axis).body)
@@ -144,6 +199,8 @@ class LoopNest:
         lanes = min(self.target.lanes(dtype) for dtype in dtypes)
         outer, inner = f"{axis}_o", f"{axis}_v"
         schedule = schedule.split(axis, lanes * vectors, names=(outer, inner))
+        if self._crossed(axis):
+            return self._in_blocks(schedule, axis).vectorize(inner)
         if self.nest is not None and len(self.nest.axes) > 1:
             others = [a for a in self.nest.axes if a != axis]
             schedule = schedule.reorder(*others, outer, inner)
@@ -155,17 +212,48 @@ class LoopNest:
             schedule = schedule.rfactor(inner)
         return schedule.vectorize(inner)
 
+    def _in_blocks(self, schedule: Schedule, axis: str) -> Schedule:
+        """Make blocks of lanes along *axis* and iterations of the crossing axis.
+
+        Where the lanes are stored with a stride, some iterations are stored at once.
+        """
+        (access, crossing), *_ = self._crossed(axis)
+        others, (blocks, lanes) = self._around_blocks(axis)
+        inner, columns = f"{crossing}_i", f"{crossing}_u"
+        schedule = schedule.split(crossing, _BLOCK, names=(blocks, inner))
+        schedule = schedule.reorder(*others, blocks, lanes, inner, f"{axis}_v")
+        if isinstance(access, Load):
+            return schedule
+        schedule = schedule.split(inner, _COLUMNS, names=(inner, columns))
+        return schedule.unroll(columns)
+
+    def _in_squares(self, schedule: Schedule, block: int) -> Schedule:
+        """Run squares of *block* along both axes: their lines of memory stay near."""
+        assert self.nest is not None
+        assert self.block_axes is not None
+        axes = self.block_axes
+        others = [axis for axis in self.nest.axes if axis not in axes]
+        for axis in axes:
+            schedule = schedule.split(axis, block)
+        # Squares follow one another along the load; in each, the store is innermost.
+        squares, inside = [f"{a}_o" for a in axes], [f"{a}_i" for a in axes[::-1]]
+        return schedule.reorder(*others, *squares, *inside)
+
 
 def _merit(statements: Sequence[Store | Reduce], axis: str) -> int:
     """Count the accesses that are contiguous along *axis*, strided ones against it."""
     merit = 0
     for statement in statements:
-        for access in (statement, *statement_loads(statement)):
+        for access in _accesses(statement):
             if is_contiguous(access, axis):
                 merit += 1
             elif axis in subscript_names(access):
                 merit -= 2
     return merit
+
+
+def _accesses(statement: Store | Reduce) -> tuple[Access, ...]:
+    return (statement, *statement_loads(statement))
 
 
 def _private(loop: For) -> set[str]:

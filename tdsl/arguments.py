@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.exceptions import TooHardError
 from numpy.typing import NDArray
 
+from . import argument_advice as advice
 from .errors import ArgumentError
 from .ir.dtypes import DType, f32, from_numpy
-from .ir.nodes import Param, Role, Tensor
+from .ir.nodes import Function, Param, Role, Tensor
 
 LARGEST_DIM = 2**31 - 1
 _CPU = 1  # DLPack's kDLCPU
@@ -26,13 +27,27 @@ def element_text(tensor: Tensor) -> str:
     return f"{tensor.name}[{', '.join(map(str, tensor.shape))}]"
 
 
-def as_array(kernel: str, param: Param, value: object) -> Array:
+def as_array(function: Function, param: Param, value: object) -> Array:
     """Return *value* as an array of the parameter's dtype and rank, never a copy
     of what the kernel writes."""
-    array = _view(kernel, param, value)
     tensor = param.tensor
-    where = f"{kernel}: {tensor.name}"
-    _check_dtype(where, param, array)
+    where = f"{function.name}: {tensor.name}"
+    array = _view(where, param, value)
+    _check_dtype(function, param, array, value)
+    _check_shape(where, tensor, array)
+    if not array.flags.aligned:
+        copy = advice.copied(param, value)
+        raise ArgumentError(
+            f"{where} is misaligned: its address or strides are no multiple of "
+            f"{tensor.dtype.bytes} bytes; "
+            f"{advice.pass_and_copy_back(function, param, value, copy)}"
+        )
+    if param.role is not Role.INPUT:
+        _check_writable(function, param, array, value)
+    return array
+
+
+def _check_shape(where: str, tensor: Tensor, array: Array) -> None:
     rank = len(tensor.shape)
     if array.ndim != rank:
         raise ArgumentError(
@@ -44,22 +59,16 @@ def as_array(kernel: str, param: Param, value: object) -> Array:
             raise ArgumentError(
                 f"{where} has shape {array.shape}: a dim may not exceed 2**31 - 1"
             )
-    if not array.flags.aligned:
-        raise ArgumentError(
-            f"{where} is misaligned: its address or strides are no multiple of "
-            f"{tensor.dtype.bytes} bytes; pass {tensor.name}.copy()"
-        )
-    if param.role is not Role.INPUT:
-        _check_writable(where, param, array)
-    return array
 
 
-def _view(kernel: str, param: Param, value: object) -> Array:
-    where, tensor = f"{kernel}: {param.tensor.name}", param.tensor
+def _view(where: str, param: Param, value: object) -> Array:
     if isinstance(value, np.ma.MaskedArray):
+        # What is written must be the array's own data, of which the mask is kept.
+        instead = "filled(value)" if param.role is Role.INPUT else "data"
+        verb = "give out=" if param.returned else "pass"
         raise ArgumentError(
-            f"{where} is a masked array, and a kernel ignores the mask: pass "
-            f"{tensor.name}.filled(value)"
+            f"{where} is a masked array, and a kernel ignores the mask: {verb} "
+            f"{param.tensor.name}.{instead}"
         )
     if isinstance(value, np.ndarray):
         return value if type(value) is np.ndarray else value.view(np.ndarray)
@@ -69,20 +78,20 @@ def _view(kernel: str, param: Param, value: object) -> Array:
         return _from_dlpack(where, param, value)
     if hasattr(value, "__array__") and param.role is Role.INPUT:
         return np.asarray(value)
-    name = tensor.dtype.numpy.name
-    if isinstance(value, Sequence | int | float) and param.role is Role.INPUT:
-        instead = f"np.asarray({tensor.name}, dtype=np.{name})"
-    else:
-        instead = f"a NumPy array of dtype {name}"
-    raise ArgumentError(f"{where} is a {type(value).__name__}: pass {instead}")
+    may_convert = isinstance(value, Sequence | int | float) and advice.is_input(param)
+    raise ArgumentError(
+        f"{where} is a {type(value).__name__}: "
+        f"{advice.no_array(param, may_convert=may_convert)}"
+    )
 
 
 def _from_dlpack(where: str, param: Param, value: Any) -> Array:
     device = int(value.__dlpack_device__()[0])
     if device != _CPU:
+        back = "" if param.role is Role.INPUT else ", and copy the result back"
         raise ArgumentError(
             f"{where} is not in the memory of the CPU (DLPack device type {device}): "
-            "copy it there first"
+            f"copy it there first{back}"
         )
     try:
         array = np.from_dlpack(value)
@@ -95,15 +104,13 @@ def _from_dlpack(where: str, param: Param, value: Any) -> Array:
     return array
 
 
-def _check_dtype(where: str, param: Param, array: Array) -> None:
+def _check_dtype(function: Function, param: Param, array: Array, value: object) -> None:
     tensor, wanted = param.tensor, param.tensor.dtype.numpy
     if array.dtype == wanted:
         return
-    if param.role is Role.INPUT:
-        instead = f"pass {tensor.name}.astype(np.{wanted.name})"
-    else:  # a converted copy would take the result and be lost
-        place = "out=" if param.returned else tensor.name
-        instead = f"give {place} an array of dtype {wanted.name}"
+    where = f"{function.name}: {tensor.name}"
+    copy = advice.converted(param, value)
+    instead = advice.pass_and_copy_back(function, param, value, copy)
     if array.dtype.newbyteorder("=") == wanted:
         raise ArgumentError(
             f"{where} has dtype {array.dtype.str}, which is not in the byte order of "
@@ -115,15 +122,19 @@ def _check_dtype(where: str, param: Param, array: Array) -> None:
     )
 
 
-def _check_writable(where: str, param: Param, array: Array) -> None:
+def _check_writable(
+    function: Function, param: Param, array: Array, value: object
+) -> None:
+    where = f"{function.name}: {param.tensor.name}"
+    instead = advice.replace(function, param, advice.copied(param, value))
     if not array.flags.writeable:
         raise ArgumentError(
-            f"{where} is read-only, and the kernel writes to it: pass a copy"
+            f"{where} is read-only, and the kernel writes to it: {instead}"
         )
     if shares_elements(array):
         raise ArgumentError(
             f"{where} is written, but several of its elements share memory "
-            f"(shape {array.shape}, strides {array.strides}): pass a copy"
+            f"(shape {array.shape}, strides {array.strides}): {instead}"
         )
 
 
@@ -139,17 +150,18 @@ def shares_elements(array: Array) -> bool:
     return False
 
 
-def check_disjoint(
-    kernel: str, written: Sequence[tuple[str, Array]], read: Sequence[tuple[str, Array]]
-) -> None:
+def check_disjoint(function: Function, values: Mapping[str, Array]) -> None:
     """Check that no written array shares memory with another array of the call."""
-    for position, (name, array) in enumerate(written):
-        for other_name, other in (*written[:position], *read):
-            if _overlaps(array, other):
+    arrays = [param for param in function.params if param.tensor.shape]
+    written = [param for param in arrays if not advice.is_input(param)]
+    read = [param for param in arrays if advice.is_input(param)]
+    for position, param in enumerate(written):
+        name = param.tensor.name
+        for other in (*written[:position], *read):
+            if _overlaps(values[name], values[other.tensor.name]):
                 raise ArgumentError(
-                    f"{kernel}: {name} is written, and it shares memory with "
-                    f"{other_name}: pass {other_name}.copy(), or another array for "
-                    f"{name}"
+                    f"{function.name}: {name} is written, and it shares memory with "
+                    f"{other.tensor.name}: {advice.other_memory(param, other)}"
                 )
 
 

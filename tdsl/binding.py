@@ -18,7 +18,7 @@ from .arguments import (
 )
 from .errors import ArgumentError
 from .ir.affine import Affine
-from .ir.nodes import Dim, Function, Param, Role
+from .ir.nodes import Dim, Function, Param
 
 Values = tuple[Any, ...]
 
@@ -52,7 +52,7 @@ def bind(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         if name not in given.values:
             continue
         if param.tensor.shape:
-            values[name] = as_array(function.name, param, given.values[name])
+            values[name] = as_array(function, param, given.values[name])
         else:
             values[name] = as_number(function.name, param.tensor, given.values[name])
     shapes = {n: v.shape for n, v in values.items() if isinstance(v, np.ndarray)}
@@ -60,7 +60,7 @@ def bind(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     for param in function.params:
         if param.tensor.name not in values:
             values[param.tensor.name] = _allocate(function, param, dims)
-    _check_overlap(function, values)
+    check_disjoint(function, values)
     ordered = tuple(values[param.tensor.name] for param in function.params)
     names = [param.tensor.name for param in function.params if param.returned]
     # Storage that the caller passes is returned as it is, whatever its class.
@@ -315,14 +315,3 @@ def _allocate(function: Function, param: Param, dims: Mapping[str, int]) -> Arra
             f"{function.name}: the result {element_text(tensor)} of shape {shape} "
             f"does not fit in memory ({error})"
         ) from error
-
-
-def _check_overlap(function: Function, values: Mapping[str, Any]) -> None:
-    pairs = [
-        (param.role, param.tensor.name, values[param.tensor.name])
-        for param in function.params
-        if param.tensor.shape
-    ]
-    written = [(name, array) for role, name, array in pairs if role is not Role.INPUT]
-    read = [(name, array) for role, name, array in pairs if role is Role.INPUT]
-    check_disjoint(function.name, written, read)

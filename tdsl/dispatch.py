@@ -13,6 +13,7 @@ from .dispatch_text import (
     C_ORDER,
     CODE_BITS,
     F_ORDER,
+    INNER_AXIS,
     UNIT_STRIDE,
     USED_NAMES,
     CallWriter,
@@ -20,10 +21,11 @@ from .dispatch_text import (
 from .dispatch_text import dtype_name as name_of
 from .ir.dtypes import DTYPES
 from .ir.nodes import Function
+from .memory_order import inner_axis
 
 Dispatcher = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 Key = int | tuple[int, ...]
-_CLASSES = {C_ORDER: "C", F_ORDER: "F", UNIT_STRIDE: "U", 0: "A"}
+_CLASSES = {C_ORDER: "C", F_ORDER: "F", UNIT_STRIDE: "U"}
 
 
 def stride_code(array: Array) -> int:
@@ -31,13 +33,21 @@ def stride_code(array: Array) -> int:
     flags = array.flags.num
     if code := flags & C_ORDER or flags & F_ORDER:
         return int(code)
-    return UNIT_STRIDE if array.strides[-1] == array.itemsize else 0
+    if array.strides[-1] == array.itemsize:
+        return UNIT_STRIDE
+    return inner_code(array)
+
+
+def inner_code(array: Array) -> int:
+    """Return the stride code of an array whose last axis has no unit stride."""
+    axis = inner_axis(array)
+    return 0 if axis is None else INNER_AXIS * (axis + 1)
 
 
 def stride_classes(function: Function, values: Sequence[Any]) -> tuple[str, ...]:
     """Return C, F, U or A for each parameter; a number counts as C."""
     return tuple(
-        _CLASSES[stride_code(value)] if param.tensor.shape else "C"
+        _CLASSES.get(stride_code(value), "A") if param.tensor.shape else "C"
         for param, value in zip(function.params, values, strict=True)
     )
 
@@ -82,6 +92,7 @@ def make_dispatcher(
         "_floats": frozenset({int, np.float32, np.float64, np.int32, np.int64}),
         "_may_share": np.may_share_memory,
         "_shares_elements": shares_elements,
+        "_inner_code": inner_code,
     }
     names |= {name_of(dtype): dtype.numpy for dtype in DTYPES.values()}
     writer = CallWriter(function, by_size)

@@ -18,8 +18,9 @@ from .ir.nodes import Dim, Function, Param, Role, Tensor
 
 # Of numpy's array flags: row-major, column-major, own memory, aligned, writable.
 C_ORDER, F_ORDER, OWNER, ALIGNED, WRITABLE = 0x1, 0x2, 0x4, 0x100, 0x400
-UNIT_STRIDE = 0x4  # a stride code of our own: the last stride is one element
-CODE_BITS = 3
+# Stride codes of our own: of one element is the last stride, or (n + 1 times) axis n's.
+UNIT_STRIDE, INNER_AXIS = 0x4, 0x8
+CODE_BITS = 10  # NumPy has up to 64 axes
 USED_NAMES = frozenset(
     {
         *("args", "kwargs", "type", "len", "float", "divmod"),
@@ -346,7 +347,10 @@ def _flags(param: Param) -> str:
 def _stride_code(param: Param) -> str:
     tensor, flags = param.tensor, _flags(param)
     unit = f"{UNIT_STRIDE} * ({tensor.name}.strides[-1] == {tensor.dtype.bytes})"
-    return f"({flags} & {C_ORDER} or {flags} & {F_ORDER} or {unit})"
+    if len(tensor.shape) < 2:
+        return f"({flags} & {C_ORDER} or {unit})"
+    inner = f"_inner_code({tensor.name})"
+    return f"({flags} & {C_ORDER} or {flags} & {F_ORDER} or {unit} or {inner})"
 
 
 def _size(tensor: str, axis: int) -> str:

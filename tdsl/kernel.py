@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
@@ -13,13 +14,27 @@ from .analysis.certificate import Certificate
 from .binding import Bound, bind
 from .dispatch import Key, entry_key, make_dispatcher, stride_classes
 from .entries import EntryWarning, entries, program_hash
-from .errors import ArgumentError, BackendError, ProofError, ScheduleError
+from .errors import (
+    ArgumentError,
+    BackendError,
+    KernelFaultError,
+    ProofError,
+    ScheduleError,
+)
 from .executable import Backend, CpuBackend, Entry, Executable
 from .frontend.parser import parse
 from .ir.nodes import Function
 from .ir.numerics import NUMERICS, Numerics
 from .ir.printer import print_tensor
 from .kernel_faults import fault_error
+from .memory_order import (
+    Orders,
+    axis_orders,
+    has_neighbouring_lanes,
+    in_orders,
+    reordered,
+    reordering,
+)
 from .plans import prove
 from .schedules.schedule import Schedule
 
@@ -144,6 +159,7 @@ class Kernel:
         self._tuned: dict[Sizes, str] | None = None
         self._executables: dict[str | None, Executable] = {}
         self._entries: dict[Key, Entry] = {}
+        self._reordered: dict[Orders, Kernel] = {}
         self._dispatch = make_dispatcher(
             self.function, self._entries, self._call_slowly, by_size=False
         )
@@ -164,9 +180,42 @@ class Kernel:
             if len(self._entries) >= MOST_ENTRIES:
                 self._entries.clear()
             chosen = tuned.get(tuple(sorted(bound.dims.items())))
-            layouts = stride_classes(self.function, bound.values)
-            self._entries[key] = self._executable(chosen).entry_for(layouts)
+            self._entries[key] = self._new_entry(chosen, bound.values)
         return self._entries[key]
+
+    def _new_entry(self, chosen: str | None, values: Sequence[Any]) -> Entry:
+        """Return code for the strides of *values*.
+
+        Without an explicit schedule it is made for the order of their axes in memory.
+        What goes wrong there goes wrong again below, in the words of the kernel.
+        """
+        orders = axis_orders(self.function, values)
+        if any(orders) and self._schedule is None:
+            kernel, passed = self._reordered_kernel(orders), in_orders(values, orders)
+            suited = chosen if chosen and kernel._suits(chosen) else None
+            with contextlib.suppress(ProofError, KernelFaultError, BackendError):
+                layouts = stride_classes(kernel.function, passed)
+                entry = kernel._executable(suited).entry_for(layouts)
+                return reordering(entry, orders)
+        layouts = stride_classes(self.function, values)
+        return self._executable(chosen).entry_for(layouts)
+
+    def _reordered_kernel(self, orders: Orders) -> Kernel:
+        """Return this kernel for arrays that are passed with their axes in *orders*."""
+        if orders not in self._reordered:
+            function = reordered(self.function, orders)
+            self._reordered[orders] = Kernel(
+                function, numerics=self.numerics, backend=self._backend
+            )
+        return self._reordered[orders]
+
+    def _suits(self, chosen: str) -> bool:
+        """Whether a schedule that was tuned for row-major arrays is good here too."""
+        try:
+            schedule = Schedule.from_json(self.function, chosen)
+        except ScheduleError:
+            return False
+        return has_neighbouring_lanes(schedule.function)
 
     def _executable(self, chosen: str | None) -> Executable:
         if chosen not in self._executables:
@@ -176,7 +225,7 @@ class Kernel:
             except BackendError as error:
                 if chosen is None:
                     raise
-                warnings.warn(self._unused(error), EntryWarning, stacklevel=6)
+                warnings.warn(self._unused(error), EntryWarning, stacklevel=7)
                 made = self.compile(self._chosen_schedule(None))
             self._executables[chosen] = made
         return self._executables[chosen]
@@ -191,7 +240,7 @@ class Kernel:
                 self.prove(schedule)
                 return schedule
             except ScheduleError as error:
-                warnings.warn(self._unused(error), EntryWarning, stacklevel=7)
+                warnings.warn(self._unused(error), EntryWarning, stacklevel=8)
         return self.default_schedule()
 
     def _unused(self, error: Exception) -> str:

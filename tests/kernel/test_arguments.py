@@ -33,7 +33,16 @@ def heat(u: f32[M]) -> f32[M]:
     return V
 
 
-COPY, SCALE, HEAT = parse(copy), parse(scale), parse(heat)
+def split(A: f32[M]) -> tuple[f32[M], f32[M]]:
+    P = tdsl.empty(M, f32)
+    Q = tdsl.empty(M, f32)
+    for i in range(M):
+        P[i] = A[i]
+        Q[i] = -A[i]
+    return P, Q
+
+
+COPY, SCALE, HEAT, SPLIT = parse(copy), parse(scale), parse(heat), parse(split)
 
 
 class Interface:
@@ -154,28 +163,168 @@ def test_dtypes() -> None:
     )
 
 
-def test_dtypes_of_what_is_written() -> None:
-    """A converted copy would take the result and be lost."""
-    assert refusal(array(2, 3), array(2, 3, dtype=np.float64)) == (
-        "copy: C has dtype float64, but the kernel takes f32 (float32): give C an "
-        "array of dtype float32"
-    )
-    assert refusal(array(2, 3), array(2, 3, dtype=">f4")) == (
-        "copy: C has dtype >f4, which is not in the byte order of this machine: give "
-        "C an array of dtype float32"
-    )
+# What is written: a copy in its place would take the result and be lost.
+
+CONVERTED = {
+    "out": """\
+pass a copy and copy the result back:
+    C_new = C.{copy}
+    copy(A, C_new)
+    C[...] = C_new""",
+    "inout": """\
+pass a copy and copy the result back:
+    Y_new = Y.{copy}
+    scale(alpha, n, on, Y_new)
+    Y[...] = Y_new""",
+    "returned": """\
+leave out= away and copy what the call returns:
+    V_new = heat(u)
+    V[...] = V_new""",
+    "one of two": """\
+leave out= away and copy what the call returns:
+    P_new, Q = split(A)
+    P[...] = P_new""",
+}
+REPLACED = {
+    "out": """\
+make a copy and use that as C from then on:
+    C = C.copy()
+    copy(A, C)""",
+    "inout": """\
+make a copy and use that as Y from then on:
+    Y = Y.copy()
+    scale(alpha, n, on, Y)""",
+    "returned": """\
+leave out= away and use what the call returns:
+    V = heat(u)""",
+    "one of two": """\
+leave out= away and use what the call returns:
+    P, Q = split(A)""",
+}
+STARTS = {
+    "out": "copy: C",
+    "inout": "scale: Y",
+    "returned": "heat: V",
+    "one of two": "split: P",
+}
+
+
+def written_refusal(role: str, value: Any) -> str:
+    """Return what a call says to *value*, of six elements, in this role."""
+    if role == "out" and getattr(value, "ndim", 2) == 1:
+        value = value[np.newaxis]
     with pytest.raises(ArgumentError) as caught:
-        bind(SCALE, (1.0, 2, True, array(3, dtype=np.float64)), {})
-    assert str(caught.value) == (
-        "scale: Y has dtype float64, but the kernel takes f32 (float32): give Y an "
-        "array of dtype float32"
+        match role:
+            case "out":
+                bind(COPY, (array(1, 6), value), {})
+            case "inout":
+                bind(SCALE, (1.0, 2, True, value), {})
+            case "returned":
+                bind(HEAT, (array(6),), {"out": value})
+            case _:
+                bind(SPLIT, (array(6),), {"out": (value, None)})
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("role", CONVERTED)
+def test_other_dtypes_of_what_is_written(role: str) -> None:
+    instead = CONVERTED[role].format(copy="astype(np.float32)")
+    assert written_refusal(role, array(6, dtype=np.float64)) == (
+        f"{STARTS[role]} has dtype float64, but the kernel takes f32 (float32): "
+        f"{instead}"
     )
-    with pytest.raises(ArgumentError) as caught:
-        bind(HEAT, (array(3),), {"out": array(3, dtype=np.float64)})
-    assert str(caught.value) == (
-        "heat: V has dtype float64, but the kernel takes f32 (float32): give out= an "
-        "array of dtype float32"
+    assert written_refusal(role, array(6, dtype=">f4")) == (
+        f"{STARTS[role]} has dtype >f4, which is not in the byte order of this "
+        f"machine: {instead}"
     )
+
+
+@pytest.mark.parametrize("role", CONVERTED)
+def test_misaligned_storage_of_what_is_written(role: str) -> None:
+    misaligned = np.zeros(25, np.uint8)[1:].view(np.float32)
+    assert written_refusal(role, misaligned) == (
+        f"{STARTS[role]} is misaligned: its address or strides are no multiple of 4 "
+        f"bytes; {CONVERTED[role].format(copy='copy()')}"
+    )
+
+
+@pytest.mark.parametrize("role", REPLACED)
+def test_read_only_storage_of_what_is_written(role: str) -> None:
+    read_only = array(6)
+    read_only.flags.writeable = False
+    for value in (read_only, np.broadcast_to(np.float32(1), (6,))):
+        assert written_refusal(role, value) == (
+            f"{STARTS[role]} is read-only, and the kernel writes to it: "
+            f"{REPLACED[role]}"
+        )
+
+
+@pytest.mark.parametrize("role", REPLACED)
+def test_storage_that_overlaps_itself(role: str) -> None:
+    shape, strides = ((1, 6), (0, 0)) if role == "out" else ((6,), (0,))
+    repeated = np.lib.stride_tricks.as_strided(array(1), shape, strides)
+    assert written_refusal(role, repeated) == (
+        f"{STARTS[role]} is written, but several of its elements share memory (shape "
+        f"{shape}, strides {strides}): {REPLACED[role]}"
+    )
+
+
+@pytest.mark.parametrize("role", CONVERTED)
+def test_advice_that_is_followed_keeps_the_result(role: str) -> None:
+    """The lines of each message run, and the result is where they say."""
+    kernels = {f.__name__: tdsl.kernel(f) for f in (copy, scale, heat, split)}
+    shape = (1, 6) if role == "out" else (6,)
+    name = STARTS[role][-1]
+    for dtype in (np.float32, np.float64, ">f4"):
+        storage = array(*shape, dtype=dtype)
+        storage.flags.writeable = dtype is not np.float32
+        scope: dict[str, Any] = {
+            **kernels,
+            **{"np": np, "alpha": 1.0, "n": 2, "on": True},
+            **{"A": 3 * array(*shape), "u": 3 * array(*shape), name: storage},
+        }
+        lines = written_refusal(role, storage).splitlines()[1:]
+        exec("\n".join(line.strip() for line in lines), scope)
+        np.testing.assert_array_equal(scope[name], 3)
+        assert (scope[name] is storage) is (dtype is not np.float32)
+
+
+def test_what_is_written_and_no_array() -> None:
+    start = {**STARTS, "masked": "is a masked array, and a kernel ignores the mask: "}
+    for role in ("out", "inout"):
+        assert written_refusal(role, [1.0]) == (
+            f"{start[role]} is a list: pass a NumPy array of dtype float32"
+        )
+        name = start[role][-1]
+        assert written_refusal(role, np.ma.ones(6, np.float32)) == (
+            f"{start[role]} {start['masked']}pass {name}.data"
+        )
+    assert written_refusal("returned", [1.0]) == (
+        "heat: V is a list: give out= a NumPy array of dtype float32"
+    )
+    assert written_refusal("returned", np.ma.ones(6, np.float32)) == (
+        f"heat: V {start['masked']}give out= V.data"
+    )
+
+
+def test_what_is_written_in_other_memory() -> None:
+    assert written_refusal("inout", Shared(array(6), device=2)) == (
+        "scale: Y is not in the memory of the CPU (DLPack device type 2): copy it "
+        "there first, and copy the result back"
+    )
+
+
+def test_other_arrays_are_converted_by_numpy() -> None:
+    wide = array(1, 6, dtype=np.float64)
+    assert refusal(Interface(wide), array(1, 6)) == (
+        "copy: A has dtype float64, but the kernel takes f32 (float32): pass "
+        "np.array(A, np.float32)"
+    )
+    assert refusal(array(1, 6), Interface(wide)).splitlines()[1:] == [
+        "    C_new = np.array(C, np.float32)",
+        "    copy(A, C_new)",
+        "    np.asarray(C)[...] = C_new",
+    ]
 
 
 def test_rank() -> None:
@@ -192,32 +341,36 @@ def test_misaligned() -> None:
     )
 
 
-def test_read_only() -> None:
-    c = array(2, 3)
-    c.flags.writeable = False
-    assert refusal(array(2, 3), c) == (
-        "copy: C is read-only, and the kernel writes to it: pass a copy"
-    )
-    assert not values(c, array(2, 3))[0].flags.writeable
-
-
-def test_a_result_that_overlaps_itself() -> None:
-    c = np.lib.stride_tricks.as_strided(array(3), (2, 3), (0, 4))
-    assert refusal(array(2, 3), c) == (
-        "copy: C is written, but several of its elements share memory (shape (2, 3), "
-        "strides (0, 4)): pass a copy"
-    )
+def test_inputs_may_be_read_only_and_overlap_themselves() -> None:
+    a = np.broadcast_to(np.float32(1), (2, 3))
+    assert not values(a, array(2, 3))[0].flags.writeable
 
 
 def test_results_that_overlap_inputs() -> None:
     whole = array(4, 3)
     message = (
-        "copy: C is written, and it shares memory with A: pass A.copy(), or another "
-        "array for C"
+        "copy: C is written, and it shares memory with A: pass A.copy(), or pass "
+        "another array for C"
     )
     assert refusal(whole, whole) == message
     assert refusal(whole[:2], whole[1:3]) == message
     assert len(values(whole[::2], whole[1::2])) == 2
+    with pytest.raises(ArgumentError) as caught:
+        bind(HEAT, (whole[0],), {"out": whole[0]})
+    assert str(caught.value) == (
+        "heat: V is written, and it shares memory with u: pass u.copy(), or leave out= "
+        "away"
+    )
+
+
+def test_results_that_overlap_one_another() -> None:
+    whole = array(4)
+    with pytest.raises(ArgumentError) as caught:
+        bind(SPLIT, (array(4),), {"out": (whole, whole)})
+    assert str(caught.value) == (
+        "split: Q is written, and it shares memory with P: pass arrays for P and Q "
+        "that share none"
+    )
 
 
 def test_too_large_a_dim() -> None:
