@@ -19,6 +19,7 @@ from .arguments import (
 from .errors import ArgumentError
 from .ir.affine import Affine
 from .ir.nodes import Dim, Function, Param
+from .ir.printer import print_condition
 
 Values = tuple[Any, ...]
 
@@ -181,6 +182,8 @@ def infer_dims(
         solver.check_equation(equation)
     for dim in function.dims:
         solver.check_dim(dim)
+    for form in function.assumptions.conditions:
+        solver.check_assumption(form)
     return {dim.name: solver.sizes[dim.name] for dim in function.dims}
 
 
@@ -277,6 +280,17 @@ class _Solver:
         raise ArgumentError(
             f"{self.function.name}: dim {dim.name} is {size} "
             f"(from {self.origins[dim.name]}), but must be {fault}"
+        )
+
+    def check_assumption(self, form: Affine) -> None:
+        if form.evaluate(self.sizes) >= 0:
+            return
+        values = " and ".join(
+            f"{name} is {self.sizes[name]} (from {self.origins[name]})"
+            for name in sorted(form.names())
+        )
+        raise ArgumentError(
+            f"{self.function.name} assumes {print_condition(form)}, but {values}"
         )
 
 

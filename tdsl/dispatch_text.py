@@ -163,6 +163,8 @@ class CallWriter:
                     yield f"{_size(name, axis)} != {python_form(form)}"
         for dim in self.function.dims:
             yield from self._dim_faults(dim)
+        for form in self.function.assumptions.conditions:
+            yield f"{python_form(form)} < 0"
         every = [dim.name for dim in self.function.dims]
         every += [
             _size(param.tensor.name, axis)

@@ -8,7 +8,8 @@ from dataclasses import replace
 from .analysis.certificate import Check
 from .analysis.validate import validate
 from .errors import KernelFaultError
-from .ir.nodes import Function, Select, Span
+from .ir.nodes import Function, Load, Select, Span, Store
+from .ir.printer import print_expr
 from .ir.walk import loads, walk
 
 
@@ -46,11 +47,33 @@ def _advice(function: Function, fault: Check) -> str:
     if "outside" in fault.reason:
         if _is_conditional(function, fault.span):
             return (
-                "both sides of a conditional are evaluated; split the range: "
-                "`for i in range(1, M)`"
+                "both sides of a conditional are evaluated, except where the condition "
+                "of an `if` statement has only loop variables and dims; or split the "
+                "range: `for i in range(1, M)`"
             )
         return "change the subscript, the range of its loop, or the shape"
+    conditional = _predicated(function, fault.span)
+    if conditional is not None:
+        condition = conditional.span
+        line = f" of line {condition.line}" if condition else ""
+        target = conditional.otherwise
+        assert isinstance(target, Load)
+        return (
+            f"it is written only where the condition{line} holds; write "
+            f"`{print_expr(target)}` before, or in every branch"
+        )
     return "write every element first, for instance with tdsl.zeros"
+
+
+def _predicated(function: Function, span: Span | None) -> Select | None:
+    """Return the choice between a new value and the old one, which is at *span*."""
+    for node in walk(function):
+        match node:
+            case Store(value=Select(otherwise=Load() as old) as value):
+                same = (old.tensor, old.index) == (node.tensor, node.index)
+                if same and span is not None and old.span == node.span == span:
+                    return value
+    return None
 
 
 def _is_conditional(function: Function, span: Span | None) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tdsl.ir.affine import constant
-from tdsl.ir.nodes import Function
+from tdsl.ir.affine import Affine, constant
+from tdsl.ir.nodes import Assumptions, Function
 from tdsl.ir.walk import substitute
 
 
@@ -28,4 +28,17 @@ def specialize(function: Function, sizes: Mapping[str, int]) -> Function:
         params=params,
         dims=tuple(dim for dim in function.dims if dim.name not in sizes),
         body=substitute(function.body, values),
+        assumptions=_assumptions(function.assumptions, values),
+    )
+
+
+def _assumptions(known: Assumptions, values: Mapping[str, Affine]) -> Assumptions:
+    forms = (form.substitute(values) for form in known.conditions)
+    return Assumptions(
+        tuple(form for form in forms if not form.is_constant or form.constant < 0),
+        tuple(
+            (tensor, lower.substitute(values), upper.substitute(values))
+            for tensor, lower, upper in known.in_range
+        ),
+        known.injective,
     )

@@ -18,7 +18,6 @@ from ..ir.dtypes import DType
 from ..ir.nodes import (
     Alloc,
     Block,
-    Dim,
     For,
     Function,
     If,
@@ -122,7 +121,7 @@ class Place:
         result: Set | None = None
         for case in self.cases:
             system = System(tuple(dim.name for dim in function.dims), self.axes)
-            system.nonnegative(*dim_constraints(function.dims), *case, *more)
+            system.nonnegative(*dim_constraints(function), *case, *more)
             part = system.to_set(label)
             result = part if result is None else result.union(part)
         assert result is not None
@@ -186,11 +185,7 @@ def build_model(function: Function, *, labelled: bool = False) -> Model:
     With *labelled*, occurrences are called after the statements that they stand for.
     """
     storage = {p.tensor.name: Storage(p.tensor, (), p.role) for p in function.params}
-    counters = {
-        dim.name: name(dim.name) * dim.multiple
-        for dim in function.dims
-        if dim.multiple != 1
-    }
+    counters = dim_counters(function)
     params = tuple(dim.name for dim in function.dims)
     model = Model(function, params, storage, counters)
     _Builder(model, labelled).block(function.body, Place())
@@ -208,12 +203,24 @@ def all_reads(model: Model) -> Iterator[tuple[str, Reader]]:
         yield reader.name, reader
 
 
-def dim_constraints(dims: tuple[Dim, ...]) -> Iterator[Affine]:
-    """Yield forms, >= 0, that state the assumptions on each dim (in counters)."""
-    for dim in dims:
+def dim_constraints(function: Function) -> Iterator[Affine]:
+    """Yield forms, >= 0, that state what is assumed of the dims (in counters)."""
+    for dim in function.dims:
         yield name(dim.name) - -(-dim.min // dim.multiple)
         if dim.max is not None:
             yield -name(dim.name) + dim.max // dim.multiple
+    counters = dim_counters(function)
+    for form in function.assumptions.conditions:
+        yield form.substitute(counters)
+
+
+def dim_counters(function: Function) -> dict[str, Affine]:
+    """Return the dims with a known multiple, by their counters."""
+    return {
+        dim.name: name(dim.name) * dim.multiple
+        for dim in function.dims
+        if dim.multiple != 1
+    }
 
 
 class _Builder:
@@ -330,7 +337,7 @@ def box(model: Model, tensor: Tensor, label: str, outer: tuple[str, ...] = ()) -
     """Return the set of *label* tuples that are subscripts inside *tensor*'s shape."""
     axes = element_axes(tensor)
     system = System(model.params, (*outer, *axes))
-    system.nonnegative(*dim_constraints(model.function.dims))
+    system.nonnegative(*dim_constraints(model.function))
     for axis, size in zip(axes, tensor.shape, strict=True):
         system.nonnegative(name(axis), model.in_counters(size) - name(axis) - 1)
     return system.to_set(label)

@@ -57,7 +57,7 @@ def validate(
 def _checks(
     original: Function, scheduled: Function, numerics: Numerics
 ) -> Iterator[Check]:
-    if (original.params, original.dims) != (scheduled.params, scheduled.dims):
+    if _signature(original) != _signature(scheduled):
         yield Check("signature", "refuted", "the parameters or dims differ")
         return
     yield _check_form(original, KERNEL)
@@ -79,6 +79,10 @@ def _checks(
         yield Check(DATAFLOW, "proved")
     else:
         yield check_reordered(facts, flow, numerics)
+
+
+def _signature(function: Function) -> tuple[object, ...]:
+    return function.params, function.dims, function.assumptions
 
 
 def _check_form(function: Function, name: str) -> Check:

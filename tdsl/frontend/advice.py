@@ -42,13 +42,9 @@ _OTHER_FUNCTIONS = {
     "zip": "a kernel loops over `range(...)` or `tdsl.grid(...)`",
     "round": "`round(x)` is written `floor(x + 0.5)`",
 }
-_CONDITIONAL = (
-    "write `x if c else y`; both sides of a conditional are evaluated, so where a "
-    "subscript would leave its tensor split the range: `for i in range(1, M)`"
-)
 REFUSED_STATEMENTS: dict[type[ast.stmt], str] = {
-    ast.If: f"`if` is not in the kernel language yet: {_CONDITIONAL}",
-    ast.While: "`while` is not in the kernel language: write `for i in range(...)`",
+    ast.While: "`while` is not in the kernel language: bound the loop and leave it, "
+    "`for i in range(...):` with `if ...: break`",
     ast.With: "`with` is not in the kernel language: put it around the call",
     ast.Try: "`try` is not in the kernel language: put it around the call",
     ast.Raise: "a kernel cannot raise: check the arguments outside",
@@ -61,9 +57,7 @@ REFUSED_STATEMENTS: dict[type[ast.stmt], str] = {
     ast.Global: "`global` is not in the kernel language: return a tensor",
     ast.Nonlocal: "`nonlocal` is not in the kernel language: return a tensor",
     ast.Delete: "`del` is not in the kernel language: a variable ends with its block",
-    ast.Break: "`break` is not in the kernel language: bound the range instead",
-    ast.Continue: f"`continue` is not in the kernel language: {_CONDITIONAL}",
-    ast.Match: f"`match` is not in the kernel language: {_CONDITIONAL}",
+    ast.Match: "`match` is not in the kernel language: write `if` and `elif`",
 }
 IN_PLACE_OPERATORS: dict[type[ast.operator], str] = {
     ast.Div: "/",

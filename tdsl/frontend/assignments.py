@@ -21,6 +21,7 @@ from ..ir.nodes import (
 from ..ir.printer import print_tensor
 from ..ir.walk import walk
 from .advice import IN_PLACE_OPERATORS
+from .branches import assigns_inside
 from .builtins import TENSOR_FUNCTIONS, function_name
 from .captured import root_name
 from .emission import Emitter
@@ -164,7 +165,8 @@ class AssignmentParser:
             self._store_name(target.id, binding, value, node, block)
             return
         value = self.expressions.value(node)
-        if is_index(value) and not _updated_inside(target.id, rest):
+        joined = target.id in self.scope.joined
+        if is_index(value) and not joined and not _updated_inside(target.id, rest):
             self.scope.bind(target.id, Alias(value))
             return
         self._new_temporary(target.id, value, node, block, span)
@@ -209,9 +211,16 @@ class AssignmentParser:
         block: list[Stmt],
         span: Span,
     ) -> None:
-        temporary = self.scope.temporary(name, value, span.line)
-        tensor = Tensor(temporary.name, temporary.dtype, ())
-        block.append(Alloc(tensor, Memory.REGISTER, span=span))
+        joined = self.scope.joined.get(name)
+        temporary = None if joined is None else joined.temporary
+        if temporary is None:
+            temporary = self.scope.temporary(name, value, span.line)
+            tensor = Tensor(temporary.name, temporary.dtype, ())
+            place = block if joined is None else joined.block
+            place.append(Alloc(tensor, Memory.REGISTER, span=span))
+        if joined is not None:
+            joined.temporary = temporary
+            self.scope.bind(name, temporary)
         self._store_name(name, temporary, value, node, block)
 
     def _store_name(
@@ -359,18 +368,13 @@ def _read(target: ast.Name) -> ast.Name:
 
 
 def _updated_inside(name: str, rest: list[ast.stmt]) -> bool:
-    """Whether a loop in *rest* assigns *name*, or a statement updates it."""
-
-    def assigns(node: ast.AST) -> bool:
-        return (
-            isinstance(node, ast.Name)
-            and node.id == name
-            and isinstance(node.ctx, ast.Store)
+    """Whether a loop or `if` in *rest* assigns *name*, or a statement updates it."""
+    return any(
+        assigns_inside(name, statement)
+        or (
+            isinstance(statement, ast.AugAssign)
+            and isinstance(statement.target, ast.Name)
+            and statement.target.id == name
         )
-
-    for statement in rest:
-        if isinstance(statement, ast.For) and any(map(assigns, ast.walk(statement))):
-            return True
-        if isinstance(statement, ast.AugAssign) and assigns(statement.target):
-            return True
-    return False
+        for statement in rest
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 
 from ..ir.affine import Affine
 from ..ir.affine import constant as constant_form
@@ -11,6 +12,7 @@ from ..ir.nodes import (
     Block,
     Expr,
     For,
+    If,
     Instance,
     LoopKind,
     Reduce,
@@ -20,6 +22,7 @@ from ..ir.nodes import (
     Store,
     Tensor,
 )
+from ..ir.walk import rewrite_block
 from .loops import Header
 from .scope import Scope
 
@@ -74,6 +77,32 @@ class Emitter:
     ) -> None:
         """Append `tensor[index] = op(tensor[index], value)`."""
         block.append(Reduce(op, tensor, index, value, self._instance(), span=span))
+
+
+def condition(forms: Index, body: list[Stmt], block: list[Stmt], span: Span) -> None:
+    """Append *body* where every form is >= 0; conditions right inside join them."""
+    if not forms:
+        block.extend(body)
+    elif len(body) == 1 and isinstance(body[0], If):
+        both = tuple(dict.fromkeys((*forms, *body[0].conditions)))
+        block.append(If(both, body[0].body, span=span))
+    elif body:
+        block.append(If(forms, Block(tuple(body)), span=span))
+
+
+def numbered(body: Block) -> Block:
+    """Return *body* with its labels numbered in program order."""
+    count = itertools.count()
+
+    def rule(statement: Stmt) -> Stmt:
+        if not isinstance(statement, Store | Reduce) or statement.instance is None:
+            return statement
+        label = f"S{next(count)}"
+        if statement.instance.label == label:
+            return statement
+        return replace(statement, instance=replace(statement.instance, label=label))
+
+    return rewrite_block(body, rule)
 
 
 def loop(axis: str, header: Header, body: list[Stmt]) -> For:

@@ -39,7 +39,7 @@ _BINARY: dict[type[ast.operator], str] = {
     ast.Mod: "mod",
     ast.Pow: "pow",
 }
-_COMPARE: dict[type[ast.cmpop], str] = {
+COMPARE: dict[type[ast.cmpop], str] = {
     ast.Lt: "lt",
     ast.LtE: "le",
     ast.Gt: "gt",
@@ -67,7 +67,7 @@ class ExpressionParser:
 
     def value(self, node: ast.expr) -> Value:
         """Return the typed value of *node*."""
-        with self._place(node):
+        with self.place(node):
             return self._value(node)
 
     def affine(self, node: ast.expr, what: str) -> Affine:
@@ -113,7 +113,8 @@ class ExpressionParser:
         )
 
     @contextmanager
-    def _place(self, node: ast.AST) -> Iterator[None]:
+    def place(self, node: ast.AST) -> Iterator[None]:
+        """Give a `Mismatch` raised inside the place of *node*."""
         try:
             yield
         except Mismatch as mismatch:
@@ -141,14 +142,14 @@ class ExpressionParser:
                 return self._unary(node)
             case ast.BoolOp():
                 op = "and" if isinstance(node.op, ast.And) else "or"
-                result, *others = [self._bool(each, op) for each in node.values]
+                result, *others = [self.truth(each, op) for each in node.values]
                 for operand in others:
                     result = values.logic(op, result, operand, span)
                 return result
             case ast.Compare():
                 return self._compare(node)
             case ast.IfExp():
-                condition = self._bool(node.test, "if")
+                condition = self.truth(node.test, "if")
                 then, otherwise = self.value(node.body), self.value(node.orelse)
                 return values.select(condition, then, otherwise, span)
             case ast.Call():
@@ -210,7 +211,8 @@ class ExpressionParser:
 
     # --- operations -----------------------------------------------------------
 
-    def _bool(self, node: ast.expr, operation: str) -> Value:
+    def truth(self, node: ast.expr, operation: str) -> Value:
+        """Return the bool that *node* is, for *operation*."""
         value = self.value(node)
         if value.dtype.kind != "bool":
             text = self.source.text(node)
@@ -227,7 +229,7 @@ class ExpressionParser:
             case ast.USub():
                 return values.negate(self.value(node.operand), span)
             case ast.Not():
-                return values.invert(self._bool(node.operand, "not"), span)
+                return values.invert(self.truth(node.operand, "not"), span)
             case ast.UAdd():
                 return self.value(node.operand)
             case _:
@@ -238,14 +240,14 @@ class ExpressionParser:
     def _compare(self, node: ast.Compare) -> Value:
         operands = [node.left, *node.comparators]
         span = self.source.span(node)
-        if not all(type(op) in _COMPARE for op in node.ops):
+        if not all(type(op) in COMPARE for op in node.ops):
             raise self.source.syntax_error(
                 node, "`in` and `is` are not in the kernel language: use `==`"
             )
         parts = [self.value(operand) for operand in operands]
         result: Value | None = None
         for op, left, right in zip(node.ops, parts, parts[1:], strict=False):
-            each = values.comparison(_COMPARE[type(op)], left, right, span)
+            each = values.comparison(COMPARE[type(op)], left, right, span)
             result = values.logic("and", result, each, span) if result else each
         assert result is not None
         return result

@@ -27,6 +27,13 @@ class Header:
     step: int
     span: Span
 
+    def bounds(self, axis: Affine) -> Forms:
+        """Return forms that are >= 0 in each iteration."""
+        return (
+            *(axis - start for start in self.starts),
+            *(stop - axis - 1 for stop in self.stops),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LoopParser:

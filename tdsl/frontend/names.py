@@ -44,10 +44,7 @@ class Names:
 
     def _unassigned(self, name: str) -> str:
         if name in self.scope.ended:
-            return (
-                f"`{name}` may be unassigned here: the {self.scope.ended[name]} "
-                "has ended; set it before the loop"
-            )
+            return f"`{name}` may be unassigned here: {self.scope.ended[name]}"
         return f"`{name}` is read before it is assigned"
 
     def _unknown(self, node: ast.Name | ast.Attribute, missing: str) -> str:

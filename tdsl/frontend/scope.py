@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ..ir.dims import DimSymbol, to_dim
 from ..ir.dtypes import DType
-from ..ir.nodes import Const, Dim, Role, Tensor
+from ..ir.nodes import Const, Dim, Role, Stmt, Tensor
+from .facts import Facts
 from .values import Value, common_dtype
 
 
@@ -69,6 +70,14 @@ class Alias:
     value: Value
 
 
+@dataclass(slots=True)
+class Joined:
+    """A variable that every branch of an `if` sets: declared before, in *block*."""
+
+    block: list[Stmt]
+    temporary: Temporary | None = None
+
+
 Binding = Axis | Array | Scalar | Temporary | Alias
 
 
@@ -85,6 +94,12 @@ class Scope:
     dims: dict[str, Dim] = field(default_factory=dict)
     temporaries: list[Temporary] = field(default_factory=list)
     known: Mapping[int, Temporary] = field(default_factory=dict)
+    joined: dict[str, Joined] = field(default_factory=dict)
+    facts: Facts = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Let what is known include the assumptions on each dim."""
+        self.facts = Facts(self.dims)
 
     def find(self, name: str) -> Binding | None:
         """Return the innermost binding of *name*."""
@@ -103,13 +118,37 @@ class Scope:
             yield from block.items()
 
     @contextmanager
-    def block(self) -> Iterator[None]:
-        """Open a nested block."""
+    def block(self, statement: str = "loop") -> Iterator[None]:
+        """Open a nested block, of a loop or an `if`."""
         self.blocks.append({})
         yield
         for name, binding in self.blocks.pop().items():
-            kind = "loop over it" if isinstance(binding, Axis) else "loop that set it"
-            self.ended[name] = kind
+            what = "over it" if isinstance(binding, Axis) else "that set it"
+            self.ended[name] = (
+                f"the {statement} {what} has ended; set it before the {statement}"
+            )
+
+    @contextmanager
+    def joining(self, names: Iterable[str], block: list[Stmt]) -> Iterator[list[str]]:
+        """Declare the new variables that every branch sets in *block*; keep them after.
+
+        Yield their names.
+        """
+        new = [name for name in names if self.find(name) is None]
+        joined = {name: Joined(block) for name in new if name not in self.joined}
+        self.joined |= joined
+        yield new
+        for name in new:
+            temporary = self.joined[name].temporary
+            if temporary is not None:
+                self.bind(name, temporary)
+        for name in joined:
+            del self.joined[name]
+
+    def joined_variables(self, names: Iterable[str]) -> set[str]:
+        """Return what the IR calls the variables of *names* that exist by now."""
+        found = (self.joined[name].temporary for name in names)
+        return {temporary.name for temporary in found if temporary is not None}
 
     def temporary(self, name: str, value: Value, line: int) -> Temporary:
         """Bind *name* to a new variable that will hold *value* first."""

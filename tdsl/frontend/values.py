@@ -232,6 +232,11 @@ def comparison(op: str, left: Value, right: Value, span: Span) -> Value:
     return Value(expr)
 
 
+def known_comparison(op: str, left: Any, right: Any) -> bool:
+    """Return the comparison *op* of two Python numbers."""
+    return bool(getattr(operator, op)(left, right))
+
+
 def logic(op: str, left: Value, right: Value, span: Span) -> Value:
     """Return `and` or `or` of two values that are known to be bools."""
     return Value(Binary(op, left.expr, right.expr, boolean, span=span))

@@ -15,6 +15,7 @@ from .affine import Affine, FloorDiv
 from .dtypes import DType
 from .nodes import (
     Alloc,
+    Assumptions,
     Binary,
     Block,
     Call,
@@ -41,7 +42,7 @@ from .nodes import (
 
 _NODES = (
     *(Const, Index, Load, Unary, Binary, Call, Select, Cast, Instance, Tensor),
-    *(Store, Reduce, Alloc, If, For, Block, Param, Dim, Function),
+    *(Store, Reduce, Alloc, If, For, Block, Param, Dim, Assumptions, Function),
 )
 _FIELDS: Mapping[type, tuple[str, ...]] = MappingProxyType(
     {

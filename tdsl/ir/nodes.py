@@ -1,6 +1,6 @@
 """The loop IR: the whole grammar on two pages.
 
-    Function  = name, params, dims, body
+    Function  = name, params, dims, body, assumptions
     Stmt      = For | If | Store | Reduce | Alloc          Block = a sequence of them
     Expr      = Const | Index | Load | Unary | Binary | Call | Select | Cast
 
@@ -33,13 +33,19 @@ from .dtypes import DType
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A place in the user's source: 1-based lines, 0-based character columns."""
+    """A place in the user's source: 1-based lines, 0-based character columns.
+
+    Text of another function that a kernel uses has the place of the call in *caller*,
+    and the name of that function in *callee*.
+    """
 
     file: str
     line: int
     column: int
     end_line: int
     end_column: int
+    caller: Span | None = None
+    callee: str = ""
 
 
 # --- expressions ------------------------------------------------------------------
@@ -296,6 +302,20 @@ class Dim:
 
 
 @dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What the user promises about the arguments of every call.
+
+    Each form in *conditions*, over the dims, is >= 0: calls check it. *in_range* has
+    `(tensor, lower, upper)` where every element of an integer tensor is at least
+    *lower* and less than *upper*; *injective* names the tensors without equal elements.
+    """
+
+    conditions: tuple[Affine, ...] = ()
+    in_range: tuple[tuple[str, Affine, Affine], ...] = ()
+    injective: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """A kernel at any stage between parsing and emission."""
 
@@ -303,4 +323,5 @@ class Function:
     params: tuple[Param, ...]
     dims: tuple[Dim, ...]
     body: Block
+    assumptions: Assumptions = Assumptions()
     span: Span | None = field(default=None, compare=False, kw_only=True)

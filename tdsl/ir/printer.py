@@ -8,6 +8,7 @@ from typing import assert_never
 from .affine import Affine
 from .nodes import (
     Alloc,
+    Assumptions,
     Binary,
     Block,
     Call,
@@ -58,7 +59,8 @@ def print_function(function: Function) -> str:
     params = ", ".join(_param(param) for param in function.params)
     dims = ", ".join(_dim(dim) for dim in function.dims)
     head = f"def {function.name}({params})" + (f" for {dims}" if dims else "") + ":"
-    return "\n".join([head, *_block(function.body, "    ")]) + "\n"
+    facts = (f"    assume {fact}" for fact in _facts(function.assumptions))
+    return "\n".join([head, *facts, *_block(function.body, "    ")]) + "\n"
 
 
 def print_block(block: Block) -> str:
@@ -120,6 +122,16 @@ def bound(function: str, forms: tuple[Affine, ...]) -> str:
     return f"{function}({', '.join(map(str, forms))})"
 
 
+def print_condition(form: Affine) -> str:
+    """Return `form >= 0` as people write it: `M >= N + 1`."""
+    left = [(atom, count) for atom, count in form.terms if count > 0]
+    right = [(atom, -count) for atom, count in form.terms if count < 0]
+    more, less = max(form.constant, 0), max(-form.constant, 0)
+    if not left:
+        return f"{Affine(tuple(right), less)} <= {more}"
+    return f"{Affine(tuple(left), more)} >= {Affine(tuple(right), less)}"
+
+
 def _param(param: Param) -> str:
     role = "" if param.role.value == "input" else f"{param.role.value} "
     return f"{param.tensor.name}: {role}{print_tensor(param.tensor)}"
@@ -130,6 +142,13 @@ def _dim(dim: Dim) -> str:
     if dim.max is not None:
         facts = [f"{facts[0]}<={dim.max}"]
     return facts[0] + (f"%{dim.multiple}==0" if dim.multiple != 1 else "")
+
+
+def _facts(known: Assumptions) -> Iterator[str]:
+    yield from map(print_condition, known.conditions)
+    for tensor, lower, upper in known.in_range:
+        yield f"{lower} <= {tensor} < {upper}"
+    yield from (f"injective({tensor})" for tensor in known.injective)
 
 
 def _element(tensor: str, index: tuple[Affine, ...]) -> str:

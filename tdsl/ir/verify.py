@@ -57,10 +57,22 @@ def verify(function: Function) -> None:
         _require(not scalar or param.role is Role.INPUT, f"scalar result {tensor.name}")
         output = param.role is Role.OUTPUT
         _require(output or not param.returned, f"returned {tensor.name} is no output")
+    _verify_assumptions(function, dims)
     roles = {param.tensor.name: param.role for param in function.params}
     tensors = {param.tensor.name: param.tensor for param in function.params}
     scope = _Scope(dims, dims, tensors, roles, parent=None)
     _verify_block(function.body, scope)
+
+
+def _verify_assumptions(function: Function, dims: frozenset[str]) -> None:
+    known = function.assumptions
+    _verify_forms(known.conditions, dims, "assumption")
+    given = {p.tensor.name: p for p in function.params if p.role is Role.INPUT}
+    for name, lower, upper in known.in_range:
+        _verify_forms((lower, upper), dims, f"range of {name}")
+    for name in (*(name for name, _, _ in known.in_range), *known.injective):
+        integer = name in given and given[name].tensor.dtype.kind == "int"
+        _require(integer, f"assumed {name} is no integer input")
 
 
 def _require(condition: object, message: str) -> None:

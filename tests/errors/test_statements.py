@@ -18,49 +18,10 @@ CASES = (
         """,
         KernelSyntaxError,
         "while True:...",
-        "`while` is not in the kernel language: write `for i in range(...)`",
-    ),
-    Misuse(
-        "if",
-        """\
-        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
-            for i, j in tdsl.grid(M, K):
-                if i > j:
-                    C[i, j] = 0
-        """,
-        KernelSyntaxError,
-        "if i > j:...",
-        "`if` is not in the kernel language yet: write `x if c else y`; both sides of "
-        "a conditional are evaluated, so where a subscript would leave its tensor "
-        "split the range: `for i in range(1, M)`",
-    ),
-    Misuse(
-        "continue",
-        """\
-        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
-            for i, j in tdsl.grid(M, K):
-                continue
-        """,
-        KernelSyntaxError,
-        "continue",
-        "`continue` is not in the kernel language: write `x if c else y`; both sides "
-        "of a conditional are evaluated, so where a subscript would leave its tensor "
-        "split the range: `for i in range(1, M)`",
-    ),
-    Misuse(
-        "match",
-        """\
-        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
-            for i, j in tdsl.grid(M, K):
-                match i:
-                    case 0:
-                        C[i, j] = 0
-        """,
-        KernelSyntaxError,
-        "match i:...",
-        "`match` is not in the kernel language: write `x if c else y`; both sides of "
-        "a conditional are evaluated, so where a subscript would leave its tensor "
-        "split the range: `for i in range(1, M)`",
+        (
+            "`while` is not in the kernel language: bound the loop and leave it, "
+            "`for i in range(...):` with `if ...: break`"
+        ),
     ),
     Misuse(
         "with",
@@ -98,17 +59,6 @@ CASES = (
             "`assert` is not in the kernel language: give the dims assumptions, as in"
             ' tdsl.dim("M", min=1, multiple=8)'
         ),
-    ),
-    Misuse(
-        "break",
-        """\
-        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
-            for i in range(M):
-                break
-        """,
-        KernelSyntaxError,
-        "break",
-        "`break` is not in the kernel language: bound the range instead",
     ),
     Misuse(
         "del",

@@ -70,6 +70,24 @@ def shifted(x: f32[M]) -> f32[M]:
     return y
 
 
+@tdsl.kernel
+def sometimes(x: f32[M]) -> f32[M]:
+    y = tdsl.empty(M, f32)
+    for i in range(M):
+        if x[i] > 0:
+            y[i] = x[i]
+    return y
+
+
+@tdsl.kernel
+def first_one(x: f32[M]) -> f32[M]:
+    y = tdsl.empty(M, f32)
+    for i in range(M):
+        if i == 0:
+            y[i] = x[i]
+    return y
+
+
 FAULTS: dict[str, tuple[Any, str, str]] = {
     "a read where a dim is 0": (
         largest,
@@ -87,7 +105,21 @@ FAULTS: dict[str, tuple[Any, str, str]] = {
         shifted,
         "x[i - 1]",
         "shifted: the kernel reads x[-1] outside x[M] for M=1: both sides of a "
-        "conditional are evaluated; split the range: `for i in range(1, M)`",
+        "conditional are evaluated, except where the condition of an `if` statement "
+        "has only loop variables and dims; or split the range: `for i in range(1, M)`",
+    ),
+    "a write under a condition": (
+        sometimes,
+        "y[i] = x[i]",
+        "sometimes: the kernel reads y[0] before anything writes it for M=1: it is "
+        "written only where the condition of line 77 holds; write `y[i]` before, or in "
+        "every branch",
+    ),
+    "a write in some iterations": (
+        first_one,
+        "y[i] = x[i]",
+        "first_one: the kernel never writes y[1] for M=2: write every element first, "
+        "for instance with tdsl.zeros",
     ),
     "a write": (
         overrun,
