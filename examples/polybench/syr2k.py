@@ -1,0 +1,64 @@
+"""syr2k: a symmetric rank-2M update, `C = alpha (A B' + B A') + beta C`.
+
+Only the lower triangle of C is updated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import tdsl
+from tdsl import f64
+
+M, N = tdsl.dims("M N")
+
+SIZES = {
+    "mini": {"M": 20, "N": 30},
+    "primes": {"M": 31, "N": 23},
+    "small": {"M": 60, "N": 80},
+    "medium": {"M": 200, "N": 240},
+    "large": {"M": 1000, "N": 1200},
+}
+
+
+@tdsl.kernel
+def syr2k(
+    alpha: f64,
+    beta: f64,
+    A: f64[N, M],
+    B: f64[N, M],
+    C: tdsl.inout(f64[N, N]),
+):
+    """Update the lower triangle row by row."""
+    for i in range(N):
+        for j in range(i + 1):
+            C[i, j] *= beta
+        for k in range(M):
+            for j in range(i + 1):
+                C[i, j] += A[j, k] * alpha * B[i, k] + B[j, k] * alpha * A[i, k]
+
+
+kernel = syr2k
+
+
+def initialize(dims: dict[str, int]) -> dict[str, Any]:
+    """Return the benchmark's data."""
+    m, n = dims["M"], dims["N"]
+    return {
+        "alpha": 1.5,
+        "beta": 1.2,
+        "A": np.fromfunction(lambda i, j: (i * j + 1) % n / n, (n, m)),
+        "B": np.fromfunction(lambda i, j: (i * j + 2) % m / m, (n, m)),
+        "C": np.fromfunction(lambda i, j: (i * j + 3) % n / m, (n, n)),
+    }
+
+
+def reference(
+    alpha: float, beta: float, A: np.ndarray, B: np.ndarray, C: np.ndarray
+) -> dict[str, np.ndarray]:
+    """State the same in NumPy."""
+    half = A @ B.T
+    updated = alpha * (half + half.T) + beta * C
+    return {"C": np.tril(updated) + np.triu(C, 1)}
