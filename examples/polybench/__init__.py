@@ -3,7 +3,8 @@
 Each module holds one of them, written from its mathematical definition:
 
     kernel                 the tdsl kernel
-    SIZES                  dims by preset: mini, primes, small, medium, large
+    SIZES                  dims by preset: mini, small, medium, large as published,
+                           primes for checks, bench for `benchmarks.polybench`
     initialize(dims)       its arguments by name, in the style of the benchmark's data
     reference(...)         the same mathematics in NumPy, as results by name
     TOLERANCE              where the derived error bound says nothing: the largest
@@ -59,12 +60,35 @@ class Benchmark:
 
     def run(self, arguments: dict[str, Any], dims: dict[str, int]) -> dict[str, Any]:
         """Call the kernel; return what it wrote, by name. *arguments* may change."""
-        returned = self.kernel(**arguments, **self._free(dims))
-        if not isinstance(returned, tuple):
-            returned = () if returned is None else (returned,)
-        names = [p.tensor.name for p in self.kernel.function.params if p.returned]
-        updated = {name: arguments[name] for name in self.updated}
-        return updated | dict(zip(names, returned, strict=True))
+        results = self.results(dims)
+        self.call(arguments, dims, results)
+        return {name: arguments[name] for name in self.updated} | results
+
+    def call(
+        self,
+        arguments: dict[str, Any],
+        dims: dict[str, int],
+        results: dict[str, np.ndarray],
+    ) -> None:
+        """Call the kernel as a user does, into *results*."""
+        every = arguments | {name: dims[name] for name in self.free_dims}
+        if not results:
+            self.kernel(**every)
+        elif len(results) == 1:
+            self.kernel(**every, out=next(iter(results.values())))
+        else:
+            self.kernel(**every, out=tuple(results.values()))
+
+    def results(self, dims: dict[str, int]) -> dict[str, np.ndarray]:
+        """Return empty arrays for what the kernel returns, by name."""
+        return {
+            param.tensor.name: np.empty(
+                [extent.evaluate(dims) for extent in param.tensor.shape],
+                param.tensor.dtype.numpy,
+            )
+            for param in self.kernel.function.params
+            if param.returned
+        }
 
     def expect(self, arguments: dict[str, Any], dims: dict[str, int]) -> dict[str, Any]:
         """Return what NumPy makes of *arguments*, which stay as they are."""
@@ -79,16 +103,28 @@ class Benchmark:
         roles = {p.tensor.name: p.role.value for p in params if not p.returned}
         return tuple(name for name, role in roles.items() if role != "input")
 
-    def _free(self, dims: dict[str, int]) -> dict[str, int]:
-        """Return the dims that no shape gives, which a call must name."""
-        params = self.kernel.function.params
+    @property
+    def free_dims(self) -> tuple[str, ...]:
+        """The dims that no argument's shape gives, which a call must name."""
         given = {
             name
-            for param in params
+            for param in self.kernel.function.params
+            if not param.returned
             for form in param.tensor.shape
             for name in form.names()
         }
-        return {name: size for name, size in dims.items() if name not in given}
+        return tuple(d.name for d in self.kernel.function.dims if d.name not in given)
+
+    @property
+    def module(self) -> str:
+        """The name of the module, and of the same loops elsewhere."""
+        return self.file.stem
+
+    @property
+    def precision(self) -> int:
+        """The bytes of an element of the results."""
+        params = self.kernel.function.params
+        return min(p.tensor.dtype.bits // 8 for p in params if p.role.value != "input")
 
 
 def load(name: str) -> Benchmark:

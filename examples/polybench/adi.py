@@ -21,6 +21,7 @@ SIZES = {
     "small": {"TSTEPS": 40, "N": 60},
     "medium": {"TSTEPS": 100, "N": 200},
     "large": {"TSTEPS": 500, "N": 1000},
+    "bench": {"TSTEPS": 50, "N": 1000},
 }
 
 # Elimination damps errors; its error bound lets them grow at each point.

@@ -19,6 +19,7 @@ SIZES = {
     "small": {"TMAX": 40, "NX": 60, "NY": 80},
     "medium": {"TMAX": 100, "NX": 200, "NY": 240},
     "large": {"TMAX": 500, "NX": 1000, "NY": 1200},
+    "bench": {"TMAX": 100, "NX": 1000, "NY": 1200},
 }
 
 # Waves keep their energy; the error bound lets all errors interfere.

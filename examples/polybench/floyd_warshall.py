@@ -17,6 +17,7 @@ SIZES = {
     "small": {"N": 180},
     "medium": {"N": 500},
     "large": {"N": 2800},
+    "bench": {"N": 1100},
 }
 
 

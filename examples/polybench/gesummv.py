@@ -17,6 +17,7 @@ SIZES = {
     "small": {"N": 90},
     "medium": {"N": 250},
     "large": {"N": 1300},
+    "bench": {"N": 7000},
 }
 
 

@@ -17,6 +17,7 @@ SIZES = {
     "small": {"TSTEPS": 40, "N": 20},
     "medium": {"TSTEPS": 100, "N": 40},
     "large": {"TSTEPS": 500, "N": 120},
+    "bench": {"TSTEPS": 100, "N": 120},
 }
 
 # A step averages errors; its error bound adds them up, whatever their sign.

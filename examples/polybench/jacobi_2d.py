@@ -17,6 +17,7 @@ SIZES = {
     "small": {"TSTEPS": 40, "N": 90},
     "medium": {"TSTEPS": 100, "N": 250},
     "large": {"TSTEPS": 500, "N": 1300},
+    "bench": {"TSTEPS": 100, "N": 1300},
 }
 
 

@@ -20,6 +20,7 @@ SIZES = {
     "small": {"N": 180},
     "medium": {"N": 500},
     "large": {"N": 2500},
+    "bench": {"N": 1000},
 }
 
 

@@ -17,6 +17,7 @@ SIZES = {
     "small": {"TSTEPS": 40, "N": 120},
     "medium": {"TSTEPS": 100, "N": 400},
     "large": {"TSTEPS": 500, "N": 2000},
+    "bench": {"TSTEPS": 20, "N": 2000},
 }
 
 # Steps average, so errors grow by a few roundings a step; the derived bound says

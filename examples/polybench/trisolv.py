@@ -17,6 +17,7 @@ SIZES = {
     "small": {"N": 120},
     "medium": {"N": 400},
     "large": {"N": 2000},
+    "bench": {"N": 12000},
 }
 
 # The derived bound of this recursion holds, but assumes that errors always add up.
