@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import reduce
-from math import prod
+from math import inf, prod
+from time import monotonic
 from typing import Any, assert_never
 
 import numpy as np
@@ -54,20 +55,27 @@ _FINAL = 1 + 2.0**-20
 Result = tuple[Array, Array]
 
 
+class EvaluationTooSlow(Exception):
+    """Report that the time given to `evaluate_with_bound` was over before its work."""
+
+
 def evaluate_with_bound(
     function: Function,
     arrays: Mapping[str, Any],
     dims: Mapping[str, int],
     numerics: Numerics = "reassoc",
+    seconds: float = inf,
 ) -> dict[str, Result]:
     """Return (value, bound) for each OUTPUT and INOUT of *function* on *arrays*.
 
     Any execution that *numerics* allows is within the bound of the value. Values are
     float64, int64 or bool; the bound is infinite where nothing can be claimed. The
-    arrays are not changed, and outputs need not be given.
+    arrays are not changed, and outputs need not be given. Raise EvaluationTooSlow
+    after *seconds*: iterations that depend on one another are evaluated one by one.
     """
     with np.errstate(all="ignore"):
         evaluation = _Evaluation(function, arrays, dims, numerics)
+        evaluation.deadline = monotonic() + seconds
         evaluation.block(function.body, Grid((), dict(dims)))
         return {
             param.tensor.name: _result(evaluation.cells[param.tensor.name])
@@ -93,6 +101,7 @@ class _Evaluation:
         numerics: Numerics,
     ) -> None:
         self.numerics = numerics
+        self.deadline = inf
         self.questions = {
             axis: question(loop) for axis, loop in loops(function).items()
         }
@@ -114,6 +123,8 @@ class _Evaluation:
             self.statement(statement, grid)
 
     def statement(self, statement: Stmt, grid: Grid) -> None:
+        if monotonic() > self.deadline:
+            raise EvaluationTooSlow
         match statement:
             case For():
                 self.loop(statement, grid)

@@ -27,6 +27,7 @@ from ..target import Target, host
 from .candidates import Failure, describe, rebuild
 from .contenders import ContenderSource, contender_function
 from .crew import INSIDE
+from .expected import DERIVED
 from .final import (
     FINALISTS,
     FinalTiming,
@@ -39,6 +40,7 @@ from .final import (
 from .fingerprint import space_version
 from .journal import Journal
 from .ledger import Ledger
+from .problem import Inputs
 from .process import Interrupted
 from .records import Record
 from .requests import Request, Tunable, check_dims
@@ -53,6 +55,8 @@ from .workshop import CpuWorkshop, Job
 FINAL_SHARE = 0.15
 """How long the final re-check times, as a part of the budget, up to FINAL_SECONDS."""
 FINAL_SECONDS = 8.0
+BOUND_SHARE, BOUND_SECONDS = 0.2, 20.0
+"""How long error bounds may take to derive: a part of the budget, and at most."""
 _MISHAPS = (KeyError, TuningError, CacheError, OSError)
 """What a step after the search may raise without taking the result with it."""
 
@@ -68,14 +72,17 @@ def tune(
     seed: int = 0,
     ledger: Path | None = None,
     contender: ContenderSource | Callable[..., object] | None = None,
+    inputs: Inputs | None = None,
     listen: Callable[[View], None] = lambda view: None,
 ) -> TuningResult:
     """Search for the fastest schedule of *kernel* for *dims* and store it.
 
     The search stops when *budget_s* seconds are over, when every point was tried, or at
     Ctrl-C, which keeps everything; a re-check of the best few follows. *contender* is
-    the same work by a library, such as `numpy.matmul`, for comparison. *listen* is
-    shown the progress. Raise CacheError before any work if the *ledger* cannot be
+    the same work by a library, such as `numpy.matmul`, for comparison. *inputs* takes
+    the dims and returns the arguments by name, for kernels that random numbers do not
+    suit (a factorisation wants a positive definite matrix). *listen* is shown the
+    progress. Raise CacheError before any work if the *ledger* cannot be
     written.
     """
     if INSIDE in environ:
@@ -93,6 +100,7 @@ def tune(
         seed,
         ledger or default_ledger(),
         _source(kernel.name, contender),
+        inputs,
     )
     book = Ledger.open(request.ledger, request.key)
     with stop_on_signals() as stop:
@@ -116,6 +124,7 @@ class _Job:
     stop: StopRequest
     listen: Callable[[View], None]
     trouble: list[str] = field(default_factory=list)
+    criterion: str = DERIVED
 
     def run(self) -> TuningResult:
         start = monotonic()
@@ -152,8 +161,11 @@ class _Job:
                 request.seed,
                 folder,
                 min(FINAL_SECONDS, FINAL_SHARE * request.budget),
+                request.inputs,
+                min(BOUND_SECONDS, BOUND_SHARE * request.budget),
             )
             with CpuWorkshop.open(job, family, self.stop) as workshop:
+                self.criterion = workshop.criterion
                 yield workshop
 
     def _finish(
@@ -322,6 +334,7 @@ class _Job:
             structure_rate=found.rates.get("structure"),
             size_rate=found.rates.get("size"),
             unconfirmed=unconfirmed(found, verdict),
+            criterion=self.criterion,
         )
 
     def _trouble(self, found: Found, verdict: Verdict | None) -> list[str]:

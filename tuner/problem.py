@@ -6,21 +6,26 @@ The parent makes them once and leaves them in a folder, from which every worker 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.error_bound import evaluate_with_bound
+from ..binding import bind
+from ..errors import ArgumentError
 from ..ir.nodes import Call, Function, Param, Role
 from ..ir.numerics import Numerics
 from ..ir.walk import walk
 from ..target import Target
+from .expected import DERIVED, expect
 
 Array = NDArray[Any]
+Inputs = Callable[[dict[str, int]], Mapping[str, Any]]
+"""Makes a kernel's arguments, by name, for given dims."""
 
 _POSITIVE = {"log", "log2", "log1p", "sqrt", "rsqrt"}
 _HEADER = "problem.pickle"
@@ -28,12 +33,17 @@ _HEADER = "problem.pickle"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A kernel with concrete dims, inputs by name, and (value, bound) by output."""
+    """A kernel with concrete dims, inputs by name, and (value, bound) by output.
+
+    *criterion* says what bounds the errors: where the derived bound says nothing, or
+    takes too long to derive, a tolerance does.
+    """
 
     function: Function
     dims: dict[str, int]
     inputs: dict[str, Any]
     expected: dict[str, tuple[Array, Array]]
+    criterion: str = DERIVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +58,55 @@ class Program:
 
 
 def make_problem(
-    function: Function, dims: Mapping[str, int], numerics: Numerics, seed: int
+    function: Function,
+    dims: Mapping[str, int],
+    numerics: Numerics,
+    seed: int,
+    target: Target,
+    inputs: Inputs | None = None,
+    patience: float = inf,
 ) -> Problem:
-    """Return random inputs for *function* and its results with derived bounds."""
+    """Return *inputs*, or random ones, for *function* and its results with bounds.
+
+    Bounds may take *patience* seconds to derive.
+    """
+    if inputs is None:
+        chosen = random_inputs(function, dims, seed)
+    else:
+        chosen = given_inputs(function, dims, inputs)
+    expected, criterion = expect(function, chosen, dims, numerics, target, patience)
+    return Problem(function, dict(dims), chosen, expected, criterion)
+
+
+def random_inputs(
+    function: Function, dims: Mapping[str, int], seed: int
+) -> dict[str, Any]:
+    """Return random arguments by name."""
     generator = np.random.default_rng(seed)
     positive = _needs_positive(function)
-    inputs = {
+    return {
         param.tensor.name: _draw(param, dims, generator, positive)
         for param in function.params
         if param.role is not Role.OUTPUT
     }
-    expected = evaluate_with_bound(function, inputs, dims, numerics)
-    return Problem(function, dict(dims), inputs, expected)
+
+
+def given_inputs(
+    function: Function, dims: Mapping[str, int], inputs: Inputs
+) -> dict[str, Any]:
+    """Return the arguments that *inputs* makes for *dims*, checked as in a call."""
+    made = inputs(dict(dims))
+    if not isinstance(made, Mapping):
+        raise ArgumentError(
+            f"{function.name}: the function of inputs returned "
+            f"{type(made).__name__}, but it returns a dict of arguments by name"
+        )
+    bound = bind(function, (), {**dims, **made})
+    return {
+        param.tensor.name: np.array(value, param.tensor.dtype.numpy)
+        for param, value in zip(function.params, bound.values, strict=True)
+        if param.role is not Role.OUTPUT
+    }
 
 
 def save_problem(problem: Problem, folder: Path) -> None:

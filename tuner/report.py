@@ -74,8 +74,8 @@ def _story(result: TuningResult) -> Iterator[str]:
     yield from (_group(group) for group in result.failures)
     if result.max_error_over_bound is not None:
         yield (
-            f"Largest error: {result.max_error_over_bound:.2g} of the derived bound; "
-            f"schedule {result.proof}."
+            f"Largest error: {result.max_error_over_bound:.2g} of the "
+            f"{result.criterion}; schedule {result.proof}."
         )
     if result.peak is not None:
         yield (

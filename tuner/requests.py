@@ -15,6 +15,7 @@ from ..ir.numerics import Numerics
 from ..target import Target
 from .contenders import ContenderSource
 from .fingerprint import code_stamp, tool_versions
+from .problem import Inputs
 from .records import Key
 
 
@@ -51,6 +52,7 @@ class Request:
     seed: int
     ledger: Path
     contender: ContenderSource | None
+    inputs: Inputs | None = None
 
     @property
     def situation(self) -> Situation:

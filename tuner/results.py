@@ -74,6 +74,7 @@ class TuningResult:
 
     *structure_rate* and *size_rate* are the candidates tried in a second, by phase;
     *unconfirmed* is the speedup that the search believed in and the re-check did not.
+    *criterion* says what the largest error is a part of.
     """
 
     kernel: str
@@ -110,6 +111,7 @@ class TuningResult:
     structure_rate: float | None = None
     size_rate: float | None = None
     unconfirmed: float | None = None
+    criterion: str = "derived bound"
 
     @property
     def exit_code(self) -> int:
@@ -174,6 +176,7 @@ class TuningResult:
             "best_schedule_text": self.schedule_text,
             "proof": self.proof,
             "max_error_over_bound": self.max_error_over_bound,
+            "error_criterion": self.criterion,
             "speed": None if best is None else best.value,
             "speed_unit": None if best is None else best.unit,
             "share_of_peak": None if best is None else best.share,

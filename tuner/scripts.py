@@ -17,6 +17,14 @@ CONTENDERS = "tdsl_numpy"
 """
 
 
+INPUTS = "tdsl_inputs"
+"""A module-level dict in a user's file: kernel name -> function that makes its inputs.
+
+`tdsl_inputs = {"cholesky": positive_definite}`: it takes the dims as a dict and returns
+the kernel's arguments by name, which replace random numbers.
+"""
+
+
 def load_script(path: Path) -> ModuleType:
     """Execute the file at *path* as a module and return it.
 

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,10 @@ from ..target import Target
 from .candidates import COMPILE_LIMIT, Candidate, Failure, Measurement, Refused
 from .contenders import ContenderSource
 from .crew import INSIDE, Crew
+from .expected import DERIVED
 from .final import FinalTiming
 from .finalists import Finalists, rounds_message
-from .problem import Program, input_file, make_problem, save_problem
+from .problem import Inputs, Program, input_file, make_problem, save_problem
 from .process import Worker, WorkerLost, pinned_environment
 from .records import Config
 from .results import Contender, Peak
@@ -63,6 +65,8 @@ class Job:
     seed: int
     folder: Path
     final_seconds: float = 3.0
+    inputs: Inputs | None = None
+    patience: float = inf
 
     @property
     def parallel(self) -> bool:
@@ -85,6 +89,7 @@ class CpuWorkshop:
     job: Job
     sketch: Sketch
     crew: Crew
+    criterion: str = DERIVED
     _checked: dict[str, _Checked] = field(default_factory=dict, init=False)
 
     @staticmethod
@@ -97,7 +102,15 @@ class CpuWorkshop:
         try:
             try:
                 crew.start()
-                problem = make_problem(job.function, job.dims, job.numerics, job.seed)
+                problem = make_problem(
+                    job.function,
+                    job.dims,
+                    job.numerics,
+                    job.seed,
+                    job.target,
+                    job.inputs,
+                    job.patience,
+                )
                 save_problem(problem, job.folder)
             except OSError as error:
                 raise unwritable(job.folder, error) from error
@@ -107,7 +120,7 @@ class CpuWorkshop:
                     f"the arrays of {job.function.name} for {sizes} do not fit in "
                     f"memory: {error}"
                 ) from error
-            yield CpuWorkshop(job, sketch, crew)
+            yield CpuWorkshop(job, sketch, crew, problem.criterion)
         finally:
             crew.close()
 

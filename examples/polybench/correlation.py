@@ -63,6 +63,10 @@ def initialize(dims: dict[str, int]) -> dict[str, Any]:
     return {"data": np.fromfunction(lambda i, j: i * j % n / m + i, (n, m))}
 
 
+# `tdsl tune` measures with these data in place of random numbers.
+tdsl_inputs = {"correlation": initialize}
+
+
 def reference(data: np.ndarray) -> dict[str, np.ndarray]:
     """State the same in NumPy."""
     standard = (data - data.mean(axis=0)) / (np.sqrt(len(data)) * data.std(axis=0))

@@ -53,6 +53,10 @@ def initialize(dims: dict[str, int]) -> dict[str, Any]:
     return {"data": np.fromfunction(lambda i, j: i * j / m, (n, m))}
 
 
+# `tdsl tune` measures with these data in place of random numbers.
+tdsl_inputs = {"covariance": initialize}
+
+
 def reference(data: np.ndarray) -> dict[str, np.ndarray]:
     """State the same in NumPy."""
     return {"data": data - data.mean(axis=0), "cov": np.cov(data, rowvar=False)}

@@ -50,6 +50,10 @@ def initialize(dims: dict[str, int]) -> dict[str, Any]:
     return {"A": np.fromfunction(plane, (n, n))}
 
 
+# `tdsl tune` measures with these data in place of random numbers.
+tdsl_inputs = {"seidel_2d": initialize}
+
+
 def reference(TSTEPS: int, A: np.ndarray) -> dict[str, np.ndarray]:
     """State the same in NumPy: a row is the solution of `9 a[j] - a[j - 1] = ...`."""
     A = A.copy()

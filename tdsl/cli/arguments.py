@@ -48,7 +48,9 @@ examples:
   tdsl tune matmul.py:matmul M=512 N=512 K=512 --budget 2m --threads 1
   tdsl tune matmul.py:matmul M=512 N=512 K=512 --json > result.json
 
-To compare with NumPy, put a table into FILE.py: tdsl_numpy = {"matmul": np.matmul}"""
+To compare with NumPy, put a table into FILE.py: tdsl_numpy = {"matmul": np.matmul}
+For inputs other than random ones: tdsl_inputs = {"cholesky": make_inputs}, a function
+that takes the dims as a dict and returns the arguments by name."""
 
 _SHOW = """\
 Print a kernel at one stage of its way to machine code.

@@ -16,7 +16,7 @@ from ..tuner.job import tune
 from ..tuner.progress import Progress
 from ..tuner.report import report
 from ..tuner.requests import check_dims
-from ..tuner.scripts import CONTENDERS
+from ..tuner.scripts import CONTENDERS, INPUTS
 from .failures import UsageError
 from .loading import load_kernel, read_dims
 
@@ -39,6 +39,7 @@ def run(options: Namespace) -> int:
             seed=options.seed,
             ledger=options.ledger,
             contender=_contender(kernel, module, path),
+            inputs=getattr(module, INPUTS, {}).get(kernel.name),
             listen=progress,
         )
     finally:
