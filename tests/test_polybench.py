@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +16,9 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY))
 try:
+    from benchmarks import polybench as race
+    from benchmarks.harness import ContenderError
+    from benchmarks.polybench_workloads import has_parallel_loops, numba_function
     from examples import polybench
     from examples.polybench import __main__ as command
     from examples.polybench import check
@@ -85,3 +91,61 @@ def test_one_wrong_element_is_found(
 def test_the_kernels_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--list"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 30
+
+
+# --- the benchmark ----------------------------------------------------------------
+
+SEQUENTIAL = {"cholesky", "durbin", "nussinov", "seidel_2d", "trisolv"}
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("name", polybench.NAMES)
+def test_the_loops_for_numba_agree_with_numpy(name: str, parallel: bool) -> None:
+    """As Python they are slow, and say the same as when compiled."""
+    benchmark = polybench.load(name)
+    function = numba_function(benchmark.module, parallel)
+    if parallel and function is numba_function(benchmark.module, False):
+        return
+    dims = benchmark.sizes["mini"]
+    arguments = benchmark.initialize(dims)
+    expected = benchmark.expect(copy.deepcopy(arguments), dims)
+    results = benchmark.results(dims)
+    every = dims | arguments | results
+    function(*(every[each] for each in inspect.signature(function).parameters))
+    tolerance = 1e-5 if benchmark.precision == 4 else 1e-11
+    written = {each: arguments[each] for each in benchmark.updated} | results
+    assert set(written) >= set(expected)
+    for tensor, want in expected.items():
+        limit = tolerance * np.abs(want).max()
+        assert np.abs(written[tensor] - want).max() <= limit, tensor
+
+
+def test_most_loops_have_a_parallel_variant() -> None:
+    modules = {polybench.load(name).module for name in polybench.NAMES}
+    assert {each for each in modules if not has_parallel_loops(each)} == SEQUENTIAL
+
+
+def test_results_that_differ_are_refused() -> None:
+    compare = race.Comparison(1e-6)
+    first = np.array([[1.0, 2.0], [1e9, 0.0]])
+    assert compare(first) == 0
+    off = np.array([[0.0, 1e-7], [0.0, 0.0]])
+    assert compare(first + off) == pytest.approx(5e-8)
+    for wrong in (first + 100 * off, first * np.nan):
+        with pytest.raises(ContenderError, match="wrong: its results are off by"):
+            compare(wrong)
+
+
+def test_the_benchmark_prints_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--kernels", "trisolv", "--sizes", "mini", "--rounds", "2", "--json"]
+    assert race.main([*options, "--budget", "0", "--threads", "1"]) == 0
+    printed = capsys.readouterr()
+    rows = json.loads(printed.out)
+    names = ["numba", "tdsl-default", "tdsl-tuned"]
+    assert [row["contender"] for row in rows] == names
+    for row in rows:
+        assert (row["kernel"], row["threads"]) == ("trisolv", 1)
+        assert row["seconds"] > 0
+        assert row["ratio"] == pytest.approx(rows[0]["seconds"] / row["seconds"])
+        assert row["error"] < 1e-12
+    assert "geometric mean" in printed.err

@@ -32,8 +32,9 @@ def nussinov(seq: i32[N]) -> i32[N, N]:
         i = N - 1 - last
         for j in range(i + 1, N):
             table[i, j] = max(table[i, j - 1], table[i + 1, j])
-            pairs = i32(1 if j > i + 1 and seq[i] + seq[j] == 3 else 0)
-            table[i, j] = max(table[i, j], table[i + 1, j - 1] + pairs)
+            if j > i + 1:
+                pairs = i32(1 if seq[i] + seq[j] == 3 else 0)
+                table[i, j] = max(table[i, j], table[i + 1, j - 1] + pairs)
             for k in range(i + 1, j):
                 table[i, j] = max(table[i, j], table[i, k] + table[k + 1, j])
     return table

@@ -88,7 +88,7 @@ def test_an_infinite_bound_gives_way_to_a_tolerance() -> None:
     assert np.isinf(bound).tolist() == [True, False]
     found, criterion = expected(inverse, {"x": x})
     assert criterion == STATED
-    value, limit = found["x"]
+    _, limit = found["x"]
     assert limit[0] == pytest.approx(2.0**-26 / 32)
     assert limit[1] == bound[1]
 
