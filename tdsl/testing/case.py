@@ -62,7 +62,7 @@ def draw_case(
     """
     choices = random_choices(seed)
     data = choices.pick([d for d in _LIKELY if numerics != "fast" or is_finite(d)])
-    chosen: Layout = layout or choices.pick(LAYOUTS)
+    chosen = choices.pick(LAYOUTS) if layout is None else layout
     best = None
     for _ in range(_ATTEMPTS):
         dims = draw_dims(function, choices, near, largest or LARGEST_PRODUCT)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ..backends.comparison import Comparison, no_bound
 from ..errors import ArgumentError, BackendError, ScheduleError
@@ -21,7 +22,7 @@ from ..target import host
 from .case import LAYOUTS, Layout, draw_case
 from .choices import Choices, random_choices
 from .failures import FailedCheck
-from .moves import is_proved, is_small, random_schedule
+from .moves import is_proved, is_small, random_schedule, tile_sizes
 from .running import INTERPRETED_PRODUCT, Prepare, Trial
 from .shrinking import shrunk
 
@@ -32,7 +33,7 @@ EXAMPLES_PER_SCHEDULE = 14
 EXAMPLES_PER_INTERPRETED = 3
 """For how many examples one more schedule runs in the interpreter."""
 
-MOVES, STEPS = 12, 8
+MOVES, STEPS = 24, 8
 """How many moves a random schedule tries, and how many steps it may have."""
 
 FEW_REGISTERS = 8
@@ -151,7 +152,7 @@ def _batches(
     own = Trial(kernel, None, "compiled", prepare)
     yield _Batch(own, "contiguous", range(edges[0], edges[1]))
     yield _Batch(own, _own_layout(seed), range(edges[1], edges[2]))
-    for first, last in zip(edges[2:], edges[3:], strict=False):
+    for first, last in pairwise(edges[2:]):
         schedule = _drawn(kernel, seed, first, sketched=False)
         trial = Trial(kernel, schedule, "compiled", prepare)
         layout = random_choices(first, 2).pick(_LIKELY)
@@ -195,7 +196,7 @@ def _run(batch: _Batch) -> list[Comparison]:
             seed,
             trial.kernel.numerics,
             layout=batch.layout,
-            near=_numbers(trial.schedule),
+            near=tile_sizes(trial.schedule),
             largest=INTERPRETED_PRODUCT if is_small else None,
         )
         try:
@@ -203,14 +204,6 @@ def _run(batch: _Batch) -> list[Comparison]:
         except FailedCheck as error:
             raise shrunk(trial, case, error) from None
     return comparisons
-
-
-def _numbers(schedule: Schedule | None) -> list[int]:
-    """Return the tile sizes of *schedule*."""
-    if schedule is None:
-        return []
-    values = [value for each in schedule.steps for _, value in each.arguments]
-    return [value for value in values if isinstance(value, int)]
 
 
 def _own_layout(seed: int) -> Layout:
@@ -223,7 +216,7 @@ def _drawn(kernel: Kernel, seed: int, number: int, *, sketched: bool) -> Schedul
     start = kernel.schedule()
     if sketched:
         start = _sketched(kernel, choices)
-    moves = [choices] * choices.pick(range(2, MOVES))
+    moves = [choices] * choices.pick(range(4, MOVES))
     return random_schedule(start, moves, kernel.numerics, len(start.steps) + STEPS)
 
 

@@ -24,6 +24,7 @@ from .choices import Choices
 
 FACTORS = (2, 3, 4, 5, 7, 8, 16)
 MARKED_SPLITS = ("vectorize", "unroll", "parallelize")
+OFTEN_REFUSED = ("cache_read", "cache_write", "compute_at", "rfactor", "reorder")
 LARGEST_PROGRAM = 300
 """How many nodes a schedule may make of a kernel; larger ones compile slowly."""
 
@@ -67,10 +68,16 @@ def is_small(function: Function) -> bool:
     return size <= LARGEST_PROGRAM and _copies(function) <= LARGEST_UNROLLED
 
 
+def tile_sizes(schedule: Schedule | None) -> list[int]:
+    """Return the numbers in the steps of *schedule*."""
+    steps = () if schedule is None else schedule.steps
+    values = [value for each in steps for _, value in each.arguments]
+    return [value for value in values if isinstance(value, int)]
+
+
 def extended(schedule: Schedule, choices: Choices) -> Schedule:
     """Return *schedule* with a random move, or itself where that is refused."""
-    move = choices.pick((*PRIMITIVES, *MARKED_SPLITS))
-    marked = choices.pick((False, True)) and move in MARKED_SPLITS
+    move, marked = choices.pick(_moves())
     try:
         if not marked:
             return _applied(schedule, _random_step(schedule.function, move, choices))
@@ -80,6 +87,16 @@ def extended(schedule: Schedule, choices: Choices) -> Schedule:
         return _applied(divided, step(move, {"axis": axis}))
     except ScheduleError:
         return schedule
+
+
+def _moves() -> list[tuple[str, bool]]:
+    """Return the primitives, and those that follow a split at once.
+
+    Those that move data or statements are refused more often, and so are there twice.
+    """
+    alone = [*PRIMITIVES, *(name for name in PRIMITIVES if name in OFTEN_REFUSED)]
+    pairs = [*MARKED_SPLITS, *MARKED_SPLITS]
+    return [(name, False) for name in alone] + [(name, True) for name in pairs]
 
 
 def _applied(schedule: Schedule, each: Step) -> Schedule:
@@ -146,8 +163,14 @@ def _local(function: Function, choices: Choices) -> str:
     return choices.pick(_some(list(allocations(function))))
 
 
-def _label(function: Function, choices: Choices) -> str:
-    return choices.pick(_labels(function))
+def _divisible(function: Function, choices: Choices) -> str:
+    return choices.pick(
+        _some([a for a, f in loops(function).items() if len(f.body.statements) > 1])
+    )
+
+
+def _place(function: Function, choices: Choices) -> str | int:
+    return choices.pick((1, *_labels(function)))
 
 
 def _producer(function: Function, choices: Choices) -> str:
@@ -204,7 +227,8 @@ ARGUMENTS: Mapping[str, Callable[[Function, Choices], Value]] = MappingProxyType
         "tensor": _tensor,
         "inline.tensor": _local,
         "producer": _producer,
-        "after": _label,
+        "fission.axis": _divisible,
+        "after": _place,
         "layout": _layout,
         "cache_read.memory": _memory,
         "cache_write.memory": _memory,

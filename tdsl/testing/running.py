@@ -32,6 +32,11 @@ INTERPRETED_PRODUCT = 600
 """Up to which product of the dims the interpreter runs beside compiled code."""
 
 
+def is_quick(case: Case) -> bool:
+    """Whether the interpreter takes little time for *case*."""
+    return prod(case.dims.values()) <= INTERPRETED_PRODUCT
+
+
 @dataclass(frozen=True)
 class Trial:
     """A kernel with the schedule and the engine that are on trial.
@@ -63,7 +68,7 @@ class Trial:
         expected = evaluate_with_bound(
             function, arrays, case.dims, self.kernel.numerics
         )
-        if prod(case.dims.values()) <= INTERPRETED_PRODUCT:
+        if is_quick(case):
             self._check_meaning(case, arrays, expected)
         call = self._interpret if self.engine == "interpreted" else self._call
         damage: list[str] = []

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..errors import CheckError, ScheduleError
+from ..errors import BackendError, CheckError, ScheduleError
 from ..ir.nodes import Function
-from ..ir.numerics import Numerics
+from ..ir.walk import loops
 from ..schedules.schedule import Schedule
-from ..schedules.trace import Step, parameters_of
-from .case import Case, smaller
+from ..schedules.trace import Step, Value, parameters_of
+from .case import Case, draw_case, smaller
 from .failures import FailedCheck
-from .moves import is_proved
-from .running import Trial
+from .moves import is_proved, tile_sizes
+from .running import INTERPRETED_PRODUCT, Trial, is_quick
 
 CASE_RUNS = 60
 SCHEDULE_RUNS = 60
 """How often a failing run is repeated, at most, to make it smaller."""
+
+MORE_CASES = 4
+"""On how many random cases a shorter schedule is tried, besides those that failed."""
 
 
 def shortest(
@@ -64,12 +67,38 @@ def _simpler(schedule: Schedule) -> Iterator[Schedule]:
             kept = (*steps[: max(0, end - size)], *steps[end:])
             yield replayed(function, kept)
         size //= 2
+    before = Schedule(function)
     for number, each in enumerate(steps):
         for plainer in _plainer(each):
-            changed = (*steps[:number], plainer, *steps[number + 1 :])
-            candidate = replayed(function, changed)
-            if len(candidate.steps) == len(steps):
+            candidate = _with_step(before, plainer, steps[number:])
+            if candidate is not None:
                 yield candidate
+        before = before.apply(each)
+
+
+def _with_step(
+    before: Schedule, plainer: Step, steps: Sequence[Step]
+) -> Schedule | None:
+    """Return *before* with *steps*, the first of which is made *plainer*.
+
+    Loops that get other names by that keep their part in the later steps.
+    """
+    try:
+        old, schedule = before.apply(steps[0]), before.apply(plainer)
+        pairs = zip(loops(old.function), loops(schedule.function), strict=False)
+        names = dict(pairs)
+        for each in steps[1:]:
+            changed = [(name, _renamed(v, names)) for name, v in each.arguments]
+            schedule = schedule.apply(replace(each, arguments=tuple(changed)))
+    except ScheduleError:
+        return None
+    return schedule
+
+
+def _renamed(value: Value, names: Mapping[str, str]) -> Value:
+    if isinstance(value, tuple):
+        return tuple(_renamed(each, names) for each in value)
+    return names.get(value, value) if isinstance(value, str) else value
 
 
 def _plainer(each: Step) -> Iterator[Step]:
@@ -98,7 +127,7 @@ def shrunk(trial: Trial, case: Case, error: FailedCheck) -> FailedCheck:
     steps = len(trial.schedule.steps) if trial.schedule else 0
     found = _smallest_case(_Found(trial, case, error))
     if found.trial.schedule is not None:
-        found = _shortest_schedule(_plainest_engine(found))
+        found = _shortest_schedule(_plainest_engine(found), case)
         found = _smallest_case(found)
     return FailedCheck(found.error.failure.found_with(steps))
 
@@ -111,9 +140,9 @@ def _smallest_case(found: _Found) -> _Found:
         if candidate is None:
             break
         runs += 1
-        error = _failure(found.trial, candidate)
-        if error is not None:
-            found = replace(found, case=candidate, error=error)
+        less = _failing(found.trial, [candidate])
+        if less is not None:
+            found = less
             candidates = smaller(found.trial.kernel.function, candidate)
     return found
 
@@ -121,35 +150,53 @@ def _smallest_case(found: _Found) -> _Found:
 def _plainest_engine(found: _Found) -> _Found:
     """Take the interpreter where it fails too: it needs no compilation."""
     plain = replace(found.trial, engine="interpreted")
-    error = _failure(plain, found.case)
-    return found if error is None else _Found(plain, found.case, error)
+    return _failing(plain, [found.case]) or found
 
 
-def _shortest_schedule(found: _Found) -> _Found:
-    numerics: Numerics = found.trial.kernel.numerics
+def _shortest_schedule(found: _Found, original: Case) -> _Found:
+    """Return a failure of the shortest schedule that fails on any of a few cases.
+
+    The smallest case alone would not do: of two splits it may need both.
+    """
+    schedule, kernel = found.trial.schedule, found.trial.kernel
+    assert schedule is not None
+    cases = [found.case]
+    if found.trial.engine == "compiled" or is_quick(original):
+        cases.append(original)
+    cases += [
+        draw_case(
+            kernel.function,
+            seed,
+            kernel.numerics,
+            layout=found.case.layout,
+            near=tile_sizes(schedule),
+            largest=INTERPRETED_PRODUCT,
+        )
+        for seed in range(original.seed, original.seed + MORE_CASES)
+    ]
     best = found
 
-    def fails(schedule: Schedule) -> bool:
+    def fails(candidate: Schedule) -> bool:
         nonlocal best
-        if not is_proved(schedule, numerics):
+        if not is_proved(candidate, kernel.numerics):
             return False  # another failure than the one that was found
-        trial = replace(found.trial, schedule=schedule)
-        error = _failure(trial, found.case)
-        if error is None:
-            return False
-        best = _Found(trial, found.case, error)
-        return True
+        failing = _failing(replace(found.trial, schedule=candidate), cases)
+        best = failing or best
+        return failing is not None
 
-    assert found.trial.schedule is not None
-    shortest(found.trial.schedule, fails)
+    shortest(schedule, fails)
     return best
 
 
-def _failure(trial: Trial, case: Case) -> FailedCheck | None:
-    try:
-        trial.run(case)
-    except FailedCheck as error:
-        return error
-    except CheckError as error:
-        return trial.failed(case, str(error))
+def _failing(trial: Trial, cases: Sequence[Case]) -> _Found | None:
+    """Return the first failure of *trial* on *cases*."""
+    for case in cases:
+        try:
+            trial.run(case)
+        except FailedCheck as error:
+            return _Found(trial, case, error)
+        except CheckError as error:
+            return _Found(trial, case, trial.failed(case, str(error)))
+        except BackendError:
+            return None
     return None
