@@ -115,6 +115,11 @@ def step(primitive: str, arguments: Mapping[str, object]) -> Step:
     return Step(primitive, tuple(kept))
 
 
+def parameters_of(primitive: str) -> Mapping[str, Parameter]:
+    """Return the parameters of *primitive* by name, without the function itself."""
+    return _SIGNATURES[primitive].parameters
+
+
 def unknown_primitive(name: str) -> str:
     """Return the message for a primitive that does not exist."""
     return (

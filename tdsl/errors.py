@@ -10,6 +10,7 @@ TdslError                  everything below; catch this to catch all user errors
 ├── CheckError             a result left its derived error bound, or reads garbage
 ├── BackendError           code generation or compilation failed
 ├── CacheError             a cache folder or ledger cannot be used
+├── MissingPackageError    a package that only some of tdsl needs is not installed
 └── TuningError            a tuning job cannot start or measured nothing
 
 A `TdslError` is the user's to mend and its message says how. Assertions are ours.
@@ -60,3 +61,7 @@ class CacheError(TdslError):
 
 class TuningError(TdslError):
     """Report a tuning job that cannot start or that measured nothing."""
+
+
+class MissingPackageError(TdslError, ImportError):
+    """Report a package that is not installed, and that this part of tdsl needs."""

@@ -54,6 +54,8 @@ OWNERS = {
     "numba": ("tdsl.backends",),
     "llvmlite": ("tdsl.backends", "tdsl.target"),
     "optuna": ("tdsl.tuner",),
+    "hypothesis": ("tdsl.testing.strategies",),
+    "pytest": ("tdsl.testing.pytest_plugin", "tdsl.testing.collection"),
 }
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "core"}

@@ -1,4 +1,4 @@
-"""The command `tdsl`: tune, show, check, doctor.
+"""The command `tdsl`: tune, show, check, reduce, doctor.
 
 Human text goes to standard error or, where it is the result, to standard output; with
 `--json` standard output holds exactly one JSON object. Each command's module is loaded

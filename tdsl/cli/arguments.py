@@ -28,6 +28,7 @@ examples:
   tdsl tune examples/01_matmul.py:matmul M=512 N=512 K=512 --budget 45s
   tdsl show examples/01_matmul.py:matmul --stage source M=512 N=512 K=512
   tdsl check examples/01_matmul.py:matmul
+  tdsl reduce examples/01_matmul.py:matmul schedule.json
   tdsl doctor
 
 exit codes:
@@ -63,8 +64,19 @@ schedule is shown where there is one; otherwise the default schedule."""
 _CHECK = """\
 Test a kernel against its own meaning.
 
-Random dims, strides and values are run through the compiled kernel and compared, within
-the derived error bound, with an evaluation in higher precision."""
+Random dims, strides, values and proved schedules are run, as machine code and in the
+reference interpreter, and compared with an evaluation in higher precision, within the
+derived error bound. A failure is made small: few steps, small sizes, and one line of
+Python that repeats it. Of a kernel marked with @tdsl.testing.checked the options of the
+mark hold."""
+
+_REDUCE = """\
+Find the shortest part of a schedule that fails as the whole does.
+
+A schedule fails if it is not proved, does not compile, or gives a wrong result for one
+of the examples. The result is written as a script that stands alone and shows the
+failure. The schedule is JSON, or Python as `tdsl show` prints it. Exit code 1: the
+schedule does not fail."""
 
 _DOCTOR = """\
 Report versions, the target, the measured peaks, folders, and what is missing."""
@@ -131,6 +143,7 @@ def make_parser() -> Parser:
     _add_tune(_command(commands, "tune", "search for a faster schedule", _TUNE))
     _add_show(_command(commands, "show", "print any stage of a kernel", _SHOW))
     _add_check(_command(commands, "check", "test a kernel on random input", _CHECK))
+    _add_reduce(_command(commands, "reduce", "shorten a failing schedule", _REDUCE))
     doctor = _command(commands, "doctor", "report on this installation", _DOCTOR)
     _add_json(doctor)
     return parser
@@ -164,6 +177,10 @@ def _add_choices(
     parser.add_argument(
         "--target", choices=targets, default="cpu", help="what to generate code for"
     )
+    _add_numerics(parser)
+
+
+def _add_numerics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--numerics",
         choices=NUMERICS,
@@ -206,9 +223,31 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="a kernel in a file")
     parser.add_argument(
-        "--examples", type=positive, default=50, metavar="N", help="(default: 50)"
+        "--examples",
+        type=positive,
+        metavar="N",
+        help="how many runs (default: 100, or what the kernel's mark says)",
+    )
+    parser.add_argument("--seed", type=int, help="seed of the examples (default: 0)")
+    _add_numerics(parser)
+
+
+def _add_reduce(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="a kernel in a file")
+    parser.add_argument(
+        "schedule", metavar="SCHEDULE", help="a .json or .py file with the schedule"
+    )
+    parser.add_argument(
+        "dims", nargs="*", metavar="DIM=VALUE", help="sizes for which it fails"
+    )
+    parser.add_argument(
+        "--output", "-o", type=Path, metavar="PATH", help="(default: KERNEL_failure.py)"
+    )
+    parser.add_argument(
+        "--examples", type=positive, default=20, metavar="N", help="(default: 20)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the examples")
+    _add_numerics(parser)
 
 
 def positive(text: str) -> int:

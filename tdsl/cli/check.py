@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from ..kernel_faults import reject_faults
-from ..testing import check
+from ..testing.checking import EXAMPLES, check
+from ..testing.marking import Marks, marks_of
 from .loading import load_kernel
 
 
 def run(options: Namespace) -> int:
     """Test the kernel that *options* name; a failed check raises CheckError."""
     kernel, _, _ = load_kernel(options.kernel)
-    reject_faults(kernel.function)
-    report = check(kernel, examples=options.examples, seed=options.seed)
+    marks = marks_of(kernel) or Marks()
+    if options.numerics is not None:
+        kernel = kernel.with_numerics(options.numerics)
+    report = check(
+        kernel,
+        examples=options.examples or marks.examples or EXAMPLES,
+        seed=options.seed if options.seed is not None else marks.seed or 0,
+        prepare=marks.prepare,
+    )
     print(report)
     return 0

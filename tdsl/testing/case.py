@@ -1,0 +1,157 @@
+"""Cases: all that the arguments of one run depend on, and how they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from ..errors import ArgumentError
+from ..ir.nodes import Dim, Function
+from ..ir.numerics import Numerics
+from .choices import Choices, random_choices
+
+Data = Literal["normal", "integers", "magnitudes", "tiny", "huge", "special"]
+"""What fills the arrays, see `values.py`."""
+
+Layout = Literal["contiguous", "fortran", "stepped", "reversed", "mixed"]
+"""How the arrays lie in memory, see `layouts.py`."""
+
+SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16, 17, 23, 31, 32, 33, 37)
+LARGER_SIZES = (47, 48, 49, 61, 63, 64, 65, 96, 97, 100, 127, 128, 129, 257)
+"""Empty, tiny, prime, and around the usual vector and tile sizes."""
+
+LARGEST_PRODUCT = 1 << 16
+"""What the product of all dims may be, at most."""
+
+_ATTEMPTS = 200
+DATA: tuple[Data, ...] = get_args(Data)
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+_LIKELY: tuple[Data, ...] = ("normal", "normal", "normal", *DATA)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One example: everything that its run depends on."""
+
+    dims: dict[str, int]
+    seed: int
+    data: Data = "normal"
+    layout: Layout = "contiguous"
+
+    def __str__(self) -> str:
+        """Return the sizes and how the arguments are made."""
+        sizes = ", ".join(f"{name}={size}" for name, size in self.dims.items())
+        return f"{sizes or 'no dims'} ({self.data} data, {self.layout} arrays)"
+
+
+def draw_case(
+    function: Function,
+    seed: int,
+    numerics: Numerics = "reassoc",
+    *,
+    layout: Layout | None = None,
+    near: Sequence[int] = (),
+    largest: int | None = None,
+) -> Case:
+    """Return a random case whose sizes satisfy the assumptions of the dims.
+
+    Sizes around those of *near*, the tile sizes of a schedule, are drawn more often.
+    With a *layout* other than "contiguous" each extent is at least 2 where that can be,
+    so that the arrays really have it. *largest* limits the product of all dims.
+    """
+    choices = random_choices(seed)
+    data = choices.pick([d for d in _LIKELY if numerics != "fast" or is_finite(d)])
+    chosen = choices.pick(LAYOUTS) if layout is None else layout
+    best = None
+    for _ in range(_ATTEMPTS):
+        dims = draw_dims(function, choices, near, largest or LARGEST_PRODUCT)
+        if dims is None:
+            continue
+        best = Case(dims, seed, data, chosen)
+        if layout in (None, "contiguous") or smallest_extent(function, dims) > 1:
+            return best
+    if best is None:
+        raise ArgumentError(no_sizes(function))
+    return best
+
+
+def is_finite(data: Data) -> bool:
+    """Whether *data* keeps clear of infinities, NaN and overflow."""
+    return data not in ("huge", "special")
+
+
+def no_sizes(function: Function) -> str:
+    """Return the message for a kernel whose dims allow no small sizes."""
+    return (
+        f"{function.name}: no sizes with a product of at most {LARGEST_PRODUCT} were "
+        "found that satisfy the dims' assumptions and give no negative extent; "
+        "weaken the assumptions, or compare chosen sizes with run_case"
+    )
+
+
+def draw_dims(
+    function: Function,
+    choices: Choices,
+    near: Sequence[int] = (),
+    largest: int | None = None,
+) -> dict[str, int] | None:
+    """Return sizes that satisfy all assumptions, or None where the draw does not."""
+    tails = {size for each in near for size in (each - 1, each, each + 1, 2 * each + 1)}
+    around = sorted(size for size in tails if 0 <= size <= LARGER_SIZES[-1])
+    pools = (SIZES, SIZES, around, LARGER_SIZES)
+    budget = largest or LARGEST_PRODUCT
+    drawn: dict[str, int] = {}
+    for dim in choices.several(function.dims, len(function.dims)):
+        pool = choices.pick(pools)
+        fitting = [each for each in pool if each * dim.multiple <= budget]
+        size = nearest(dim, choices.pick(fitting or SIZES[:1]))
+        if size is None or size > budget:
+            return None
+        drawn[dim.name] = size
+        budget //= max(size, 1)
+    dims = {dim.name: drawn[dim.name] for dim in function.dims}
+    return dims if is_possible(function, dims) else None
+
+
+def nearest(dim: Dim, size: int) -> int | None:
+    """Return the size near *size* that satisfies the assumptions of *dim*.
+
+    Small sizes count in multiples of the dim's, so that tiny examples exist.
+    """
+    lowest = -(-dim.min // dim.multiple) * dim.multiple
+    near = max(lowest, size * dim.multiple)
+    if dim.max is not None:
+        near = min(near, dim.max // dim.multiple * dim.multiple)
+    return near if near >= lowest else None
+
+
+def is_possible(function: Function, dims: dict[str, int]) -> bool:
+    """Whether no extent of an argument is negative or very large."""
+    return all(
+        0 <= form.evaluate(dims) <= LARGEST_PRODUCT
+        for param in function.params
+        for form in param.tensor.shape
+    )
+
+
+def smallest_extent(function: Function, dims: dict[str, int]) -> int:
+    """Return the smallest extent of all arguments."""
+    forms = [form for param in function.params for form in param.tensor.shape]
+    return min((form.evaluate(dims) for form in forms), default=2)
+
+
+def smaller(function: Function, case: Case) -> Iterator[Case]:
+    """Yield cases that are a little simpler than *case*, the simplest first."""
+    if case.layout != "contiguous":
+        yield replace(case, layout="contiguous")
+    if case.data not in ("normal", "integers"):
+        yield replace(case, data="normal")
+    for dim in function.dims:
+        size = case.dims[dim.name]
+        for wanted in (0, 1, size // 2, size - dim.multiple):
+            near = nearest(dim, wanted // dim.multiple)
+            if near is not None and near < size:
+                dims = {**case.dims, dim.name: near}
+                if is_possible(function, dims):
+                    yield replace(case, dims=dims)

@@ -1,0 +1,234 @@
+"""`check`: a kernel on random sizes, values, layouts and schedules.
+
+Compiling is what costs time, so the examples come in batches that share code: one
+schedule and one layout, many sizes and values. Schedules are also run in the reference
+interpreter, where they need no compilation, on small sizes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from ..backends.comparison import Comparison, no_bound
+from ..errors import ArgumentError, BackendError, ScheduleError
+from ..kernel import Kernel
+from ..kernel_faults import reject_faults
+from ..schedules.schedule import Schedule
+from ..schedules.sketches import sketch
+from ..target import host
+from .case import LAYOUTS, Layout, draw_case
+from .choices import Choices, random_choices
+from .failures import FailedCheck
+from .moves import is_proved, is_small, random_schedule, tile_sizes
+from .running import INTERPRETED_PRODUCT, Prepare, Trial
+from .shrinking import shrunk
+
+EXAMPLES = 100
+EXAMPLES_PER_SCHEDULE = 14
+"""How many examples share a random schedule, which takes about a second to compile."""
+
+EXAMPLES_PER_INTERPRETED = 3
+"""For how many examples one more schedule runs in the interpreter."""
+
+MOVES, STEPS = 24, 8
+"""How many moves a random schedule tries, and how many steps it may have."""
+
+FEW_REGISTERS = 8
+"""What the tiles of sketches are made for."""
+
+_LIKELY: tuple[Layout, ...] = ("contiguous", "contiguous", "contiguous", *LAYOUTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a passed check has seen; *void* elements had no finite bound.
+
+    *compiled* and *interpreted* count schedules; *refused* those that the backend did
+    not compile, with the *refusal* of the first.
+    """
+
+    kernel: str
+    examples: int
+    elements: int
+    void: int
+    worst: Comparison
+    compiled: int
+    interpreted: int
+    refused: int = 0
+    refusal: str = ""
+
+    def __str__(self) -> str:
+        """Return a few lines to read."""
+        lines = [
+            f"{self.kernel}: {self.examples} examples, {self.elements} elements, "
+            f"largest error {self.worst.max_error_over_bound:.3g} of the bound"
+            + no_bound(self.void),
+            f"  schedules: {self.compiled} compiled, {self.interpreted} interpreted, "
+            "all proved",
+        ]
+        if self.refused:
+            lines.append(f"  {self.refused} more did not compile: {self.refusal}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Examples that share their code."""
+
+    trial: Trial
+    layout: Layout | None
+    seeds: range
+
+
+def check(
+    kernel: Kernel,
+    *,
+    examples: int = EXAMPLES,
+    seed: int = 0,
+    prepare: Prepare | None = None,
+) -> Report:
+    """Run *kernel* on random arguments and schedules; raise at the first wrong result.
+
+    The kernel's own schedule (explicit, tuned or default) gets a share of the
+    examples, random ones the others. *prepare* may change random arrays in place
+    before each run: `prepare(arrays, dims)`. The `FailedCheck` that is raised shows
+    the shortest schedule and the smallest case that fail, and how to repeat them.
+    """
+    _check_count(examples)
+    reject_faults(kernel.function)
+    return _checked(kernel, _batches(kernel, examples, seed, prepare))
+
+
+def check_schedule(
+    kernel: Kernel,
+    schedule: Schedule,
+    *,
+    examples: int = EXAMPLES // 2,
+    seed: int = 0,
+    prepare: Prepare | None = None,
+) -> Report:
+    """Prove *schedule*, then run it on random arguments, compiled and interpreted.
+
+    Raise `ProofError` where it is not proved, and `FailedCheck` where a result is
+    wrong, with the shortest part of the schedule that is.
+    """
+    _check_count(examples)
+    kernel.prove(schedule)
+    compiled = Trial(kernel, schedule, "compiled", prepare)
+    interpreted = Trial(kernel, schedule, "interpreted", prepare)
+    half = examples // 2
+    batches = [
+        _Batch(interpreted, "contiguous", range(seed, seed + examples // 5)),
+        _Batch(compiled, "contiguous", range(seed, seed + half)),
+        _Batch(compiled, _own_layout(seed), range(seed + half, seed + examples)),
+    ]
+    return _checked(kernel, batches)
+
+
+def _check_count(examples: object) -> None:
+    if not isinstance(examples, int) or isinstance(examples, bool) or examples < 1:
+        raise ArgumentError(
+            f"examples is {examples!r}: write how many to run, a whole number from 1 up"
+        )
+
+
+def _batches(
+    kernel: Kernel, examples: int, seed: int, prepare: Prepare | None
+) -> Iterator[_Batch]:
+    """Yield batches, those that need no compilation first."""
+    interpreted = examples // EXAMPLES_PER_INTERPRETED
+    for number in range(interpreted):
+        schedule = _drawn(kernel, seed, number, sketched=number % 2 == 1)
+        trial = Trial(kernel, schedule, "interpreted", prepare)
+        yield _Batch(trial, "contiguous", range(seed + number, seed + number + 1))
+    random = examples // EXAMPLES_PER_SCHEDULE
+    edges = [
+        seed + interpreted + (examples - interpreted) * part // (random + 2)
+        for part in range(random + 3)
+    ]
+    own = Trial(kernel, None, "compiled", prepare)
+    yield _Batch(own, "contiguous", range(edges[0], edges[1]))
+    yield _Batch(own, _own_layout(seed), range(edges[1], edges[2]))
+    for first, last in pairwise(edges[2:]):
+        schedule = _drawn(kernel, seed, first, sketched=False)
+        trial = Trial(kernel, schedule, "compiled", prepare)
+        layout = random_choices(first, 2).pick(_LIKELY)
+        yield _Batch(trial, layout, range(first, last))
+
+
+def _checked(kernel: Kernel, batches: Iterable[_Batch]) -> Report:
+    comparisons: list[Comparison] = []
+    counts = Counter[str]()
+    refusal = ""
+    for batch in batches:
+        try:
+            comparisons += _run(batch)
+        except BackendError as error:
+            if batch.trial.schedule is None:
+                raise
+            counts["refused"] += 1
+            refusal = refusal or str(error)
+        else:
+            counts[batch.trial.engine] += 1
+    return Report(
+        kernel.name,
+        len(comparisons),
+        sum(each.elements for each in comparisons),
+        sum(each.void for each in comparisons),
+        max(comparisons, key=lambda each: each.max_error_over_bound),
+        counts["compiled"],
+        counts["interpreted"],
+        counts["refused"],
+        refusal,
+    )
+
+
+def _run(batch: _Batch) -> list[Comparison]:
+    trial = batch.trial
+    is_small = trial.engine == "interpreted"
+    comparisons = []
+    for seed in batch.seeds:
+        case = draw_case(
+            trial.kernel.function,
+            seed,
+            trial.kernel.numerics,
+            layout=batch.layout,
+            near=tile_sizes(trial.schedule),
+            largest=INTERPRETED_PRODUCT if is_small else None,
+        )
+        try:
+            comparisons.append(trial.run(case))
+        except FailedCheck as error:
+            raise shrunk(trial, case, error) from None
+    return comparisons
+
+
+def _own_layout(seed: int) -> Layout:
+    return LAYOUTS[1:][seed % len(LAYOUTS[1:])]
+
+
+def _drawn(kernel: Kernel, seed: int, number: int, *, sketched: bool) -> Schedule:
+    """Return random schedule *number*, which may start as the tuner's do."""
+    choices = random_choices(seed * 1009 + number, 1)
+    start = kernel.schedule()
+    if sketched:
+        start = _sketched(kernel, choices)
+    moves = [choices] * choices.pick(range(4, MOVES))
+    return random_schedule(start, moves, kernel.numerics, len(start.steps) + STEPS)
+
+
+def _sketched(kernel: Kernel, choices: Choices) -> Schedule:
+    """Return a random point of the search space, with tiles that compile quickly."""
+    few = replace(host(), vector_registers=FEW_REGISTERS)
+    space = sketch(kernel.function, few, kernel.numerics)
+    config = {param.name: choices.pick(param.choices) for param in space.params}
+    try:
+        schedule = space.build(config)
+    except ScheduleError:
+        return kernel.schedule()
+    if is_small(schedule.function) and is_proved(schedule, kernel.numerics):
+        return schedule
+    return kernel.schedule()

@@ -1,0 +1,202 @@
+"""The shortest schedule and the smallest case that still fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import BackendError, CheckError, ScheduleError
+from ..ir.nodes import Function
+from ..ir.walk import loops
+from ..schedules.schedule import Schedule
+from ..schedules.trace import Step, Value, parameters_of
+from .case import Case, draw_case, smaller
+from .failures import FailedCheck
+from .moves import is_proved, tile_sizes
+from .running import INTERPRETED_PRODUCT, Trial, is_quick
+
+CASE_RUNS = 60
+SCHEDULE_RUNS = 60
+"""How often a failing run is repeated, at most, to make it smaller."""
+
+MORE_CASES = 4
+"""On how many random cases a shorter schedule is tried, besides those that failed."""
+
+
+def shortest(
+    schedule: Schedule, fails: Callable[[Schedule], bool], runs: int = SCHEDULE_RUNS
+) -> Schedule:
+    """Return a schedule with fewer and plainer steps that `fails` still accepts.
+
+    Steps are left out in ever smaller groups, the last ones first, together with the
+    later steps that are refused without them; then arguments are made plainer. When
+    nothing more can go, each remaining step is needed, unless *runs* ended it early.
+    """
+    candidates = _simpler(schedule)
+    seen = {schedule.steps}
+    while runs > 0:
+        candidate = next(candidates, None)
+        if candidate is None:
+            break
+        if candidate.steps in seen:
+            continue
+        seen.add(candidate.steps)
+        runs -= 1
+        if fails(candidate):
+            schedule = candidate
+            candidates = _simpler(schedule)
+    return schedule
+
+
+def replayed(function: Function, steps: Sequence[Step]) -> Schedule:
+    """Return the schedule of *steps*, without those that are refused."""
+    schedule = Schedule(function)
+    for each in steps:
+        try:
+            schedule = schedule.apply(each)
+        except ScheduleError:
+            continue
+    return schedule
+
+
+def _simpler(schedule: Schedule) -> Iterator[Schedule]:
+    steps, function = schedule.steps, schedule.original
+    size = len(steps)
+    while size:
+        for end in range(len(steps), 0, -size):
+            kept = (*steps[: max(0, end - size)], *steps[end:])
+            yield replayed(function, kept)
+        size //= 2
+    before = Schedule(function)
+    for number, each in enumerate(steps):
+        for plainer in _plainer(each):
+            candidate = _with_step(before, plainer, steps[number:])
+            if candidate is not None:
+                yield candidate
+        before = before.apply(each)
+
+
+def _with_step(
+    before: Schedule, plainer: Step, steps: Sequence[Step]
+) -> Schedule | None:
+    """Return *before* with *steps*, the first of which is made *plainer*.
+
+    Loops that get other names by that keep their part in the later steps.
+    """
+    try:
+        old, schedule = before.apply(steps[0]), before.apply(plainer)
+        pairs = zip(loops(old.function), loops(schedule.function), strict=False)
+        names = dict(pairs)
+        for each in steps[1:]:
+            changed = [(name, _renamed(v, names)) for name, v in each.arguments]
+            schedule = schedule.apply(replace(each, arguments=tuple(changed)))
+    except ScheduleError:
+        return None
+    return schedule
+
+
+def _renamed(value: Value, names: Mapping[str, str]) -> Value:
+    if isinstance(value, tuple):
+        return tuple(_renamed(each, names) for each in value)
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+def _plainer(each: Step) -> Iterator[Step]:
+    """Yield the step without one optional argument, and with smaller numbers."""
+    parameters = parameters_of(each.primitive)
+    for number, (name, value) in enumerate(each.arguments):
+        before, after = each.arguments[:number], each.arguments[number + 1 :]
+        parameter = parameters[name]
+        if parameter.default is not parameter.empty:
+            yield replace(each, arguments=(*before, *after))
+        if isinstance(value, int):
+            for less in (2, 3, value // 2):
+                if 1 < less < value:
+                    yield replace(each, arguments=(*before, (name, less), *after))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    trial: Trial
+    case: Case
+    error: FailedCheck
+
+
+def shrunk(trial: Trial, case: Case, error: FailedCheck) -> FailedCheck:
+    """Return the failure of a smaller case and a shorter schedule."""
+    steps = len(trial.schedule.steps) if trial.schedule else 0
+    found = _smallest_case(_Found(trial, case, error))
+    if found.trial.schedule is not None:
+        found = _shortest_schedule(_plainest_engine(found), case)
+        found = _smallest_case(found)
+    return FailedCheck(found.error.failure.found_with(steps))
+
+
+def _smallest_case(found: _Found) -> _Found:
+    runs = 0
+    candidates = smaller(found.trial.kernel.function, found.case)
+    while runs < CASE_RUNS:
+        candidate = next(candidates, None)
+        if candidate is None:
+            break
+        runs += 1
+        less = _failing(found.trial, [candidate])
+        if less is not None:
+            found = less
+            candidates = smaller(found.trial.kernel.function, candidate)
+    return found
+
+
+def _plainest_engine(found: _Found) -> _Found:
+    """Take the interpreter where it fails too: it needs no compilation."""
+    plain = replace(found.trial, engine="interpreted")
+    return _failing(plain, [found.case]) or found
+
+
+def _shortest_schedule(found: _Found, original: Case) -> _Found:
+    """Return a failure of the shortest schedule that fails on any of a few cases.
+
+    The smallest case alone would not do: of two splits it may need both.
+    """
+    schedule, kernel = found.trial.schedule, found.trial.kernel
+    assert schedule is not None
+    cases = [found.case]
+    if found.trial.engine == "compiled" or is_quick(original):
+        cases.append(original)
+    cases += [
+        draw_case(
+            kernel.function,
+            seed,
+            kernel.numerics,
+            layout=found.case.layout,
+            near=tile_sizes(schedule),
+            largest=INTERPRETED_PRODUCT,
+        )
+        for seed in range(original.seed, original.seed + MORE_CASES)
+    ]
+    best = found
+
+    def fails(candidate: Schedule) -> bool:
+        nonlocal best
+        if not is_proved(candidate, kernel.numerics):
+            return False  # another failure than the one that was found
+        failing = _failing(replace(found.trial, schedule=candidate), cases)
+        best = failing or best
+        return failing is not None
+
+    shortest(schedule, fails)
+    return best
+
+
+def _failing(trial: Trial, cases: Sequence[Case]) -> _Found | None:
+    """Return the first failure of *trial* on *cases*."""
+    for case in cases:
+        try:
+            trial.run(case)
+        except FailedCheck as error:
+            return _Found(trial, case, error)
+        except CheckError as error:
+            return _Found(trial, case, trial.failed(case, str(error)))
+        except BackendError:
+            return None
+    return None
