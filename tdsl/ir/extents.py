@@ -17,9 +17,12 @@ def fixed_extent(loop: For) -> int | None:
     return min((span.constant for span in spans if span.is_constant), default=None)
 
 
+def most_iterations(loop: For) -> int | None:
+    """Return how often *loop* runs at most, if its bounds fix that."""
+    extent = fixed_extent(loop)
+    return None if extent is None else max(0, -(-extent // loop.step))
+
+
 def exact_iterations(loop: For) -> int | None:
     """Return how often *loop* runs, where that is one known number."""
-    extent = fixed_extent(loop)
-    if extent is None or len(loop.stops) != 1:
-        return None
-    return max(0, -(-extent // loop.step))
+    return most_iterations(loop) if len(loop.stops) == 1 else None
