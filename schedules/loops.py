@@ -88,6 +88,7 @@ def tile(
     axes: Sequence[str],
     factors: Sequence[int],
     *,
+    names: tuple[str, ...] | None = None,
     tail: str = "guard",
 ) -> Function:
     """Split each of *axes* and run all tile loops outside all inner loops.
@@ -99,6 +100,8 @@ def tile(
                 ...                         for i_i in range(i_o, min(i_o + 8, M)):
                                                 for j_i in range(j_o, ...):
                                                     ...
+
+    *names* replace `i_o`, `j_o`, `i_i`, `j_i`, in that order, outermost first.
     """
     if len(axes) != len(factors):
         raise ScheduleError(
@@ -109,10 +112,31 @@ def tile(
             'tile: tail="cut" leaves a remainder loop between the tiles, so they '
             'cannot be nested; use tail="guard", or split and fission step by step'
         )
-    for axis, factor in zip(axes, factors, strict=True):
-        function = split(function, axis, factor, tail=tail)
-    order = [f"{axis}_o" for axis in axes] + [f"{axis}_i" for axis in axes]
+    order = _names_of_tiles(function, axes, names)
+    pairs = zip(order, order[len(axes) :], strict=False)
+    for axis, factor, pair in zip(axes, factors, pairs, strict=True):
+        function = split(function, axis, factor, names=pair, tail=tail)
     return reorder(function, *order)
+
+
+def _names_of_tiles(
+    function: Function, axes: Sequence[str], names: Sequence[str] | None
+) -> list[str]:
+    """Return the new names: of the tile loops, then of the inner loops."""
+    count = len(axes)
+    default = [f"{axis}_o" for axis in axes] + [f"{axis}_i" for axis in axes]
+    order = default if names is None else list(names)
+    wanted = f"{count} for the tile loops and {count} for the inner loops"
+    if len(order) != len(default):
+        raise ScheduleError(
+            f"tile: names={names!r}; give {2 * count} names, {wanted}, in place of "
+            f"{quoted(default)}"
+        )
+    taken = taken_names(function)
+    for axis, new in zip((*axes, *axes), order, strict=True):
+        if new != axis:
+            check_new_name(new, taken, "tile", f"pass names=(...), {wanted}")
+    return order
 
 
 def reorder(function: Function, *axes: str) -> Function:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn, ParamSpec, cast
 from ..errors import ScheduleError
 from ..ir.nodes import Function
 from ..ir.printer import print_function
+from ..ir.programs import Program, function_of
 from .trace import Step, check_call, step, unknown_primitive
 
 
@@ -35,22 +37,26 @@ def _primitive(method: Callable[_P, Schedule]) -> Callable[_P, Schedule]:
     return checked
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, init=False)
 class Schedule:
     """The *original* function and the *steps* that rewrite it.
 
     Each method appends one primitive and returns a new schedule; `function` is the
     rewritten function, and `print(schedule.text())` shows its loops. Two schedules are
-    equal if original and steps are.
+    equal if original and steps are. Where a function is wanted, a kernel will do.
     """
 
     original: Function
     steps: tuple[Step, ...] = ()
     function: Function = field(init=False, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self, original: Function | Program, steps: Iterable[Step] = ()
+    ) -> None:
         """Run the steps."""
-        function = self.original
+        function = function_of(original, "Schedule")
+        object.__setattr__(self, "original", function)
+        object.__setattr__(self, "steps", tuple(steps))
         for number, each in enumerate(self.steps, 1):
             function = _applied(each, function, number, len(self.steps))
         object.__setattr__(self, "function", function)
@@ -64,9 +70,9 @@ class Schedule:
         object.__setattr__(result, "function", function)
         return result
 
-    def replay(self, function: Function) -> Schedule:
-        """Return the same steps over another *function*."""
-        return Schedule(function, self.steps)
+    def replay(self, function: Function | Program) -> Schedule:
+        """Return the same steps over another *function*, or that of a kernel."""
+        return Schedule(function_of(function, "replay"), self.steps)
 
     def __str__(self) -> str:
         return "schedule" + "".join(f".{each}" for each in self.steps)
@@ -82,7 +88,7 @@ class Schedule:
 
     def text(self) -> str:
         """Return the loops that the schedule makes, as text to print."""
-        return print_function(self.function)
+        return print_function(self.function).removesuffix("\n")
 
     def to_json(self) -> str:
         """Return the steps as JSON text, which `from_json` reads back."""
@@ -90,12 +96,28 @@ class Schedule:
             {"primitive": each.primitive, "arguments": dict(each.arguments)}
             for each in self.steps
         ]
-        return json.dumps({"function": self.original.name, "steps": steps})
+        return json.dumps(
+            {
+                "function": self.original.name,
+                "program": _stamp(self.original),
+                "steps": steps,
+            }
+        )
 
     @staticmethod
-    def from_json(function: Function, text: str) -> Schedule:
-        """Return the schedule that `to_json` wrote, over *function*."""
-        return Schedule(function, tuple(_read_steps(text)))
+    def from_json(
+        function: Function | Program, text: str, *, same_program: bool = True
+    ) -> Schedule:
+        """Return the schedule that `to_json` wrote, over *function* or its kernel.
+
+        With *same_program* it must have been written for that very program; without,
+        its steps are applied to whatever program is given.
+        """
+        program = function_of(function, "from_json")
+        data = _read(text)
+        if same_program:
+            _check_program(program, data)
+        return Schedule(program, _read_steps(data))
 
     # --- primitives, as described in their modules ------------------------------------
 
@@ -116,13 +138,18 @@ class Schedule:
 
     @_primitive
     def tile(
-        self, axes: Sequence[str], factors: Sequence[int], *, tail: str = "guard"
+        self,
+        axes: Sequence[str],
+        factors: Sequence[int],
+        *,
+        names: tuple[str, ...] | None = None,
+        tail: str = "guard",
     ) -> Schedule:
         """Split each of *axes* and run all tile loops outside all inner loops.
 
         See `tdsl.schedules.loops.tile`, which shows it before and after.
         """
-        return self._then("tile", axes=axes, factors=factors, tail=tail)
+        return self._then("tile", axes=axes, factors=factors, names=names, tail=tail)
 
     @_primitive
     def reorder(self, *axes: str) -> Schedule:
@@ -256,15 +283,43 @@ def _applied(each: Step, function: Function, number: int, total: int) -> Functio
         raise ScheduleError(f"{error}\n  in {where}: {each}") from error
 
 
-def _read_steps(text: str) -> Iterable[Step]:
+def _read(text: str) -> dict[str, object]:
     try:
         data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ScheduleError(f"this is not the JSON of a schedule: {error}") from error
     if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
         raise ScheduleError(
             'this is not the JSON of a schedule: it needs an object with "steps"'
         )
+    return data
+
+
+def _stamp(function: Function) -> str:
+    """Return a hash of the loops as printed, which outlives changes inside tdsl."""
+    return hashlib.sha256(print_function(function).encode()).hexdigest()[:16]
+
+
+def _check_program(function: Function, data: dict[str, object]) -> None:
+    """Refuse a schedule that was written for another program, where it says so."""
+    name, program = data.get("function"), data.get("program")
+    instead = (
+        "pass that kernel, or from_json(..., same_program=False) to apply the steps "
+        "all the same"
+    )
+    if name is not None and name != function.name:
+        raise ScheduleError(
+            f"this schedule is for the kernel {name}, and {function.name} is given: "
+            f"{instead}"
+        )
+    if program is not None and program != _stamp(function):
+        raise ScheduleError(
+            f"this schedule is for another version of the kernel {function.name}, "
+            f"whose program or dims differ: {instead}"
+        )
+
+
+def _read_steps(data: dict[str, object]) -> Iterable[Step]:
     for number, each in enumerate(cast(list[object], data["steps"]), 1):
         match each:
             case {"primitive": str(primitive), "arguments": dict(arguments)}:

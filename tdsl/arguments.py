@@ -191,6 +191,11 @@ def as_number(kernel: str, tensor: Tensor, value: Any) -> float | int | bool:
         return number
     if dtype.kind == "int":
         return _integer(where, dtype, number)
+    if isinstance(number, bool):
+        raise ArgumentError(
+            f"{where} is {number!r}, but the kernel takes a number ({dtype}): pass "
+            f"{float(number)!r}"
+        )
     try:
         result = float(number)
     except OverflowError as error:

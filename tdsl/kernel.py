@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 from .analysis.certificate import Certificate
@@ -26,6 +27,7 @@ from .frontend.parser import parse
 from .ir.nodes import Function
 from .ir.numerics import NUMERICS, Numerics
 from .ir.printer import print_tensor
+from .ir.programs import no_program
 from .kernel_faults import fault_error
 from .memory_order import (
     Orders,
@@ -60,6 +62,8 @@ class Kernel:
         backend: Backend | None = None,
     ) -> None:
         """Make a kernel of the parsed *function*; *backend* None means this CPU."""
+        if not isinstance(function, Function):
+            raise ArgumentError(_no_function(function))
         if numerics not in NUMERICS:
             raise ArgumentError(
                 f"{function.name}: numerics is {numerics!r}, but it is one of "
@@ -68,6 +72,8 @@ class Kernel:
         self.name = self.__name__ = self.__qualname__ = function.name
         self.function = function
         self.numerics: Numerics = numerics
+        if schedule is not None:
+            self._check_schedule(schedule)
         self._backend: Backend = backend or CpuBackend()
         self._schedule = schedule
         self._lock = threading.RLock()
@@ -97,13 +103,12 @@ class Kernel:
 
     def with_schedule(self, schedule: Schedule) -> Kernel:
         """Return this kernel with an explicit schedule for all sizes."""
-        self._check_schedule(schedule)
-        if schedule.original != self.function:
-            raise ScheduleError(
-                f"{self.name}: the schedule is for {schedule.original.name}, not for "
-                f"this kernel: start from {self.name}.schedule()"
-            )
         return self._variant(schedule, self.numerics)
+
+    @property
+    def explicit_schedule(self) -> Schedule | None:
+        """The schedule that `with_schedule` gave, which every call runs."""
+        return self._schedule
 
     def default_schedule(self) -> Schedule:
         """Return the schedule of calls with neither an explicit nor a tuned one."""
@@ -115,10 +120,23 @@ class Kernel:
                 f"{self.name}: {schedule!r} is no schedule: pass a Schedule, which "
                 f"{self.name}.schedule() starts"
             )
+        if schedule.original != self.function:
+            raise ScheduleError(
+                f"{self.name}: the schedule is for {schedule.original.name}, not for "
+                f"this kernel: start from {self.name}.schedule()"
+            )
 
     def with_numerics(self, numerics: Numerics) -> Kernel:
         """Return this kernel in another numerics class."""
         return self._variant(self._schedule, numerics)
+
+    def renamed(self, name: str) -> Kernel:
+        """Return this kernel as *name* in messages; tuned entries are by name too."""
+        function = replace(self.function, name=name)
+        schedule = self._schedule and self._schedule.replay(function)
+        return Kernel(
+            function, numerics=self.numerics, schedule=schedule, backend=self._backend
+        )
 
     def _variant(self, schedule: Schedule | None, numerics: Numerics) -> Kernel:
         variant = Kernel(
@@ -212,7 +230,7 @@ class Kernel:
     def _suits(self, chosen: str) -> bool:
         """Whether a schedule that was tuned for row-major arrays is good here too."""
         try:
-            schedule = Schedule.from_json(self.function, chosen)
+            schedule = _stored_schedule(self.function, chosen)
         except ScheduleError:
             return False
         return has_neighbouring_lanes(schedule.function)
@@ -236,7 +254,7 @@ class Kernel:
             return self._schedule
         if chosen is not None:
             try:
-                schedule = Schedule.from_json(self.function, chosen)
+                schedule = _stored_schedule(self.function, chosen)
                 self.prove(schedule)
                 return schedule
             except ScheduleError as error:
@@ -283,6 +301,30 @@ def _signature(function: Function) -> str:
     )
 
 
+def _no_function(given: object) -> str:
+    if isinstance(given, Kernel):
+        return f"Kernel({given.name}): {_no_pyfunc(given)}"
+    return f"Kernel: {no_program(given)}"
+
+
+def _no_pyfunc(given: Kernel | Function) -> str:
+    name = given.name
+    if isinstance(given, Function):
+        return f"{name} is parsed already: write tdsl.Kernel(...)"
+    return (
+        f"{name} is a kernel already: call it, or derive another with "
+        f"{name}.with_schedule(...) or {name}.with_numerics(...)"
+    )
+
+
+def _stored_schedule(function: Function, text: str) -> Schedule:
+    """Read a tuned schedule, whose entry was looked up by the program.
+
+    It may be tried on the same program with the axes of its arrays in another order.
+    """
+    return Schedule.from_json(function, text, same_program=False)
+
+
 def _unpickled(
     function: Function, numerics: Numerics, schedule: Schedule | None
 ) -> Kernel:
@@ -302,6 +344,8 @@ def kernel(
     namespace = sys._getframe(1).f_locals
 
     def make(function: Callable[..., Any]) -> Kernel:
+        if isinstance(function, Kernel | Function):
+            raise ArgumentError(f"tdsl.kernel({function.name}): {_no_pyfunc(function)}")
         made = Kernel(parse(function, namespace), numerics=numerics)
         functools.update_wrapper(made, function)
         return made

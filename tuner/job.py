@@ -43,7 +43,7 @@ from .ledger import Ledger
 from .problem import Inputs
 from .process import Interrupted
 from .records import Record
-from .requests import Request, Tunable, check_dims
+from .requests import Request, Tunable, check_dims, check_tunable
 from .results import Contender, Outcome, Peak, TuningResult, group_failures
 from .scratch import scratch_folder
 from .search import Found, Search, View
@@ -87,6 +87,7 @@ def tune(
     """
     if INSIDE in environ:
         raise TuningError("a process that measures for a tuning job cannot tune")
+    check_tunable(kernel)
     reject_faults(kernel.function)
     chosen = target or host()
     request = Request(

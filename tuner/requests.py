@@ -12,6 +12,7 @@ from ..entries import Situation, fingerprint, program_hash, situation
 from ..errors import ArgumentError
 from ..ir.nodes import Function, Role
 from ..ir.numerics import Numerics
+from ..ir.programs import no_program
 from ..target import Target
 from .contenders import ContenderSource
 from .fingerprint import code_stamp, tool_versions
@@ -88,6 +89,16 @@ class Request:
         return written[0] if written else ""
 
 
+def check_tunable(kernel: object) -> None:
+    """Raise ArgumentError where *kernel* is something else."""
+    if isinstance(kernel, Function):
+        raise ArgumentError(
+            f"tune: {kernel.name} is the function of a kernel: pass the kernel itself"
+        )
+    if not isinstance(getattr(kernel, "function", None), Function):
+        raise ArgumentError(f"tune: {no_program(kernel)}")
+
+
 def check_dims(
     kernel: str, function: Function, dims: Mapping[str, int]
 ) -> dict[str, int]:
@@ -96,6 +107,11 @@ def check_dims(
     Every dim needs a size that keeps its assumptions.
     """
     known = [dim.name for dim in function.dims]
+    if not isinstance(dims, Mapping):
+        example = ", ".join(f'"{name}": 512' for name in known)
+        raise ArgumentError(
+            f"{kernel}: dims are {dims!r}; name a size for each: {{{example}}}"
+        )
     listed = ", ".join(known) or "none"
     for name in dims:
         if name not in known:

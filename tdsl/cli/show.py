@@ -90,6 +90,10 @@ def _view(
 ) -> View:
     threads = options.threads or CpuBackend().threads
     numerics: Numerics = options.numerics or kernel.numerics
+    explicit = kernel.explicit_schedule
+    if explicit is not None:
+        origin = "explicit: what with_schedule gave, for all sizes"
+        return View(kernel.function, explicit, origin, numerics, target, threads)
     shown = _ShownKernel(
         kernel.function, numerics=numerics, backend=_ShownBackend(target, threads)
     )

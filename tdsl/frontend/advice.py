@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Any
 
 from ..ir.nodes import Binary, Load
@@ -86,13 +87,20 @@ def not_callable(text: str, callee: Any) -> str:
     return f"a kernel cannot call `{text}`; it can call casts and {known}"
 
 
-def not_affine(text: str, value: Value, what: str) -> str:
-    """Return the message for *text*, which has *value* where a form is needed."""
+def not_affine(text: str, value: Value, what: str, variables: Mapping[str, str]) -> str:
+    """Return the message for *text*, which has *value* where a form is needed.
+
+    *variables* are those of the kernel, by their names in the IR.
+    """
     nodes = list(walk(value.expr))
     loaded = [each for each in nodes if isinstance(each, Load)]
     operations = {each.op for each in nodes if isinstance(each, Binary)}
     instead = "use sums, multiples, and // and % by constants"
-    if loaded and not loaded[0].index:
+    if loaded and loaded[0].tensor in variables:
+        name = variables[loaded[0].tensor]
+        reason = f"as the value of `{name}` is known only when the kernel runs"
+        instead = "use loop variables, dims, and variables that are set once, to a form"
+    elif loaded and not loaded[0].index:
         reason = f"as `{loaded[0].tensor}` is known only when the kernel runs"
         instead = "use loop variables, and dims in place of scalar parameters"
     elif loaded:

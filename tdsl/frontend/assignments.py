@@ -352,7 +352,7 @@ class AssignmentParser:
         if len(self.scope.blocks) > 1 or target.id not in self.returned:
             block.append(Alloc(tensor, Memory.ARRAY, span=span))
         if creation.fill is not None:
-            self.emitter.fill(tensor, convert(creation.fill, tensor.dtype), block, span)
+            self.emitter.fill(tensor, creation.fill, block, span)
 
     def _statement_span(self, target: ast.expr, value: ast.expr) -> Span:
         first, last = self.source.span(target), self.source.span(value)

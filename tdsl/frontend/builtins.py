@@ -52,7 +52,7 @@ def inout(type: TensorType) -> ResultType:
 
 def _result(function: str, type: TensorType, role: Role) -> ResultType:
     if not isinstance(type, TensorType) or not type.shape:
-        given = type if isinstance(type, DType) else repr(type)
+        given = type if isinstance(type, DType | TensorType) else repr(type)
         raise ArgumentError(
             f"tdsl.{function}({given}) names no tensor type: write "
             f"tdsl.{function}(f32[M]), and f32[1] for a single number"

@@ -76,7 +76,12 @@ class ExpressionParser:
         form = values.form_of(value)
         if form is None:
             text = self.source.text(node)
-            raise self.source.type_error(node, not_affine(text, value, what))
+            variables = {
+                binding.name: name
+                for name, binding in self.scope.bindings()
+                if isinstance(binding, Temporary)
+            }
+            raise self.source.type_error(node, not_affine(text, value, what, variables))
         return form
 
     def callee(self, node: ast.Call) -> Any:
@@ -176,7 +181,7 @@ class ExpressionParser:
         span = self.source.span(node)
         match binding:
             case Axis():
-                return values.index(name_form(binding.name), span)
+                return values.index(name_form(binding.name), span, self.scope.ranges)
             case Scalar():
                 tensor = binding.tensor
                 return Value(Load(tensor.name, (), tensor.dtype, span=span))
@@ -278,7 +283,8 @@ class ExpressionParser:
         else:
             wanted = 2 if name in BINARY_FUNCTIONS else 1
             self._count(node, text, wanted, wanted)
-        return values.call(name, [self.value(each) for each in node.args], span)
+        arguments = [self.value(each) for each in node.args]
+        return values.call(name, arguments, span, text)
 
     def _count(self, node: ast.Call, text: str, least: int, most: int | None) -> None:
         given = len(node.args)

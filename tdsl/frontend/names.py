@@ -67,7 +67,7 @@ class Names:
         if isinstance(found, bool | int | float) and not isinstance(found, np.generic):
             return number(found, span)
         if is_dim_expression(found):
-            return index(self.dim_form(node, found), span)
+            return index(self.dim_form(node, found), span, self.scope.ranges)
         if isinstance(found, np.generic):
             dtype = from_numpy(found.dtype)
             if dtype is not None:

@@ -30,6 +30,7 @@ from .expressions import ExpressionParser
 from .loops import Header, LoopParser
 from .names import Names
 from .predication import Choice, branched, guarded, with_condition_in_place, written
+from .ranges import range_of_axis
 from .results import check_results, returned_names, returned_params
 from .scope import Axis, Scope, Temporary
 from .signature import SignatureParser
@@ -272,6 +273,8 @@ class KernelParser:
         with self.scope.block(), self.scope.facts.within(*bounds):
             self.scope.bind(header.name, Axis(axis, node.lineno))
             self.scope.axes.append(axis)
+            reach = range_of_axis(header.starts, header.stops, self.scope.ranges)
+            self.scope.ranges[axis] = reach
             self._nest(headers[1:], node, inner)
             self.scope.axes.pop()
         block.append(loop(axis, header, inner))

@@ -11,6 +11,7 @@ from ..ir.dims import DimSymbol, to_dim
 from ..ir.dtypes import DType
 from ..ir.nodes import Const, Dim, Role, Stmt, Tensor
 from .facts import Facts
+from .ranges import Range, range_of_dim
 from .values import Value, common_dtype
 
 
@@ -95,6 +96,7 @@ class Scope:
     temporaries: list[Temporary] = field(default_factory=list)
     known: Mapping[int, Temporary] = field(default_factory=dict)
     joined: dict[str, Joined] = field(default_factory=dict)
+    ranges: dict[str, Range] = field(default_factory=dict)
     facts: Facts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -190,6 +192,7 @@ class Scope:
         """Note that the kernel uses *symbol*; return what is wrong with it, if so."""
         dim = to_dim(symbol)
         known = self.dims.setdefault(dim.name, dim)
+        self.ranges.setdefault(dim.name, range_of_dim(known))
         if known != dim:
             return (
                 f"two dims are called `{dim.name}` but differ in min, max or multiple: "

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from ..errors import KernelSyntaxError
 from ..ir.affine import Affine
 from ..ir.dtypes import DType
+from ..ir.nodes import Expr
 from .builtins import function_name
 from .expressions import ExpressionParser
 from .source import Source
-from .values import Value, can_store, number
+from .values import Mismatch, Value, can_store, convert, number
 
 _USE = {
     "zeros": "zeros((M, N), f32)",
@@ -26,7 +27,7 @@ class Creation:
 
     shape: tuple[Affine, ...]
     dtype: DType
-    fill: Value | None
+    fill: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class TensorParser:
         if name == "empty":
             return Creation(shape, dtype, None)
         if fill_node is None:
-            return Creation(shape, dtype, _zero(dtype))
+            return Creation(shape, dtype, convert(_zero(dtype), dtype))
         fill = self.expressions.value(fill_node)
         if not can_store(fill, dtype):
             text = self.source.text(fill_node)
@@ -60,7 +61,10 @@ class TensorParser:
                 f"cannot fill a tensor of {dtype} with {fill.dtype}: "
                 f"write `{dtype}({text})`",
             )
-        return Creation(shape, dtype, fill)
+        try:
+            return Creation(shape, dtype, convert(fill, dtype))
+        except Mismatch as mismatch:
+            raise self.source.type_error(fill_node, str(mismatch)) from None
 
     def _arguments(
         self, node: ast.Call, name: str

@@ -6,10 +6,12 @@ alone. It adapts to the dtype of the other operand, as Python numbers do in NumP
 
 from __future__ import annotations
 
+import linecache
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,19 +30,30 @@ from ..ir.nodes import (
     Span,
     Unary,
 )
+from ..ir.printer import print_expr
 from .builtins import BINARY_FUNCTIONS, FLOAT_FUNCTIONS, ROUNDING_FUNCTIONS
+from .ranges import Ranges, range_of_dtype, range_of_value
 
 
 class Mismatch(Exception):
     """Tell that operands do not fit; the parser attaches the place."""
 
 
+_NO_RANGES: Ranges = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An expression, and whether it adapts to the dtype it meets."""
+    """An expression, and whether it adapts to the dtype it meets.
+
+    *ranges* are those of the loop variables and dims that a weak one is made of.
+    """
 
     expr: Expr
     weak: bool = False
+    ranges: Ranges = field(
+        default_factory=lambda: _NO_RANGES, compare=False, repr=False
+    )
 
     @property
     def dtype(self) -> DType:
@@ -76,11 +89,18 @@ def number(value: float | int | bool, span: Span | None = None) -> Value:
     return Value(_constant(value, dtype, span), weak=True)
 
 
-def index(form: Affine, span: Span | None = None) -> Value:
+def index(form: Affine, span: Span | None = None, ranges: Ranges = _NO_RANGES) -> Value:
     """Return an affine form as a weak integer."""
     if form.is_constant:
         return number(form.constant, span)
-    return Value(Index(form, i64, span=span), weak=True)
+    return Value(Index(form, i64, span=span), True, ranges)
+
+
+def _made_of(expr: Expr, *operands: Value) -> Value:
+    """Return *expr*, which is weak if all *operands* are."""
+    known = (operand.ranges for operand in operands if operand.ranges)
+    weak = all(operand.weak for operand in operands)
+    return Value(expr, weak, next(known, _NO_RANGES))
 
 
 def form_of(value: Value) -> Affine | None:
@@ -94,7 +114,49 @@ def form_of(value: Value) -> Affine | None:
 
 
 def convert(value: Value, dtype: DType) -> Expr:
-    """Return *value* as *dtype*; a constant must fit."""
+    """Return *value* as *dtype*; weak integers must fit."""
+    if not fits(value, dtype):
+        raise Mismatch(_may_wrap(value, dtype))
+    return _converted(value, dtype)
+
+
+def fits(value: Value, dtype: DType) -> bool:
+    """Whether *value* needs no cast to *dtype*, as integers of less than 64 bits may.
+
+    Constants, which are told apart by their value, are left to `convert`.
+    """
+    if not value.weak or value.dtype.kind != "int" or isinstance(value.expr, Const):
+        return True
+    if dtype.kind != "int" or dtype.bits >= i64.bits:
+        return True
+    reach = range_of_value(value.expr, value.ranges)
+    return reach is None or reach.fits(dtype)
+
+
+def _may_wrap(value: Value, dtype: DType) -> str:
+    reach, limits = range_of_value(value.expr, value.ranges), range_of_dtype(dtype)
+    assert reach is not None
+    far = reach.high if reach.high > limits.high else reach.low
+    text = _source_text(value.expr)
+    return (
+        f"`{text}` may be {far}, which does not fit in {dtype}: give the dims a max, "
+        f'as in tdsl.dim("M", max=1000), or write `{dtype}({text})`, which wraps '
+        "around"
+    )
+
+
+def _source_text(expr: Expr) -> str:
+    """Return *expr* as the user wrote it, if that is one line of a known file."""
+    span = expr.span
+    if span is not None and span.line == span.end_line:
+        line = linecache.getline(span.file, span.line).encode()
+        text = line[span.column : span.end_column].decode()
+        if text:
+            return text
+    return print_expr(expr)
+
+
+def _converted(value: Value, dtype: DType) -> Expr:
     expr = value.expr
     match expr:
         case Const() if dtype.kind == "float" and value.weak:
@@ -138,10 +200,14 @@ def can_store(value: Value, dtype: DType) -> bool:
     return bool(np.can_cast(value.dtype.numpy, dtype.numpy, "safe"))
 
 
-def binary(op: str, left: Value, right: Value, span: Span) -> Value:
-    """Return the arithmetic operation *op* on promoted operands."""
+def binary(op: str, left: Value, right: Value, span: Span, text: str = "") -> Value:
+    """Return the arithmetic operation *op* on promoted operands.
+
+    *text* is what the user calls it, where that is no operator.
+    """
+    text = text or _SYMBOLS[op]
     if left.dtype.kind == "bool" or right.dtype.kind == "bool":
-        raise Mismatch(_bool_arithmetic(op))
+        raise Mismatch(_bool_arithmetic(text))
     folded = _fold(op, left, right, span)
     if folded is not None:
         return folded
@@ -149,11 +215,12 @@ def binary(op: str, left: Value, right: Value, span: Span) -> Value:
     if op == "div" and dtype.kind == "int":
         dtype = f64
     if op == "pow" and dtype.kind == "int":
+        instead = {"**": "`f64(x) ** n`"}.get(text, f"`{text}(f64(x), n)`")
         raise Mismatch(
-            "`**` needs a float: write `x * x`, or `f64(x) ** n` for a float result"
+            f"`{text}` needs a float: write `x * x`, or {instead} for a float result"
         )
     expr = Binary(op, convert(left, dtype), convert(right, dtype), dtype, span=span)
-    return Value(expr, weak=left.weak and right.weak)
+    return _made_of(expr, left, right)
 
 
 def _fold(op: str, left: Value, right: Value, span: Span) -> Value | None:
@@ -177,7 +244,7 @@ def _fold(op: str, left: Value, right: Value, span: Span) -> Value | None:
     if x is None or y is None:
         return None
     form = _affine_operation(op, x, y)
-    return None if form is None else index(form, span)
+    return None if form is None else index(form, span, left.ranges or right.ranges)
 
 
 def _affine_operation(op: str, x: Affine, y: Affine) -> Affine | None:
@@ -203,29 +270,31 @@ def _is_zero(value: Value) -> bool:
     return isinstance(value.expr, Const) and value.expr.value == 0
 
 
-def _bool_arithmetic(op: str) -> str:
+def _bool_arithmetic(text: str) -> str:
     return (
-        f"`{_SYMBOLS[op]}` needs numbers, and a comparison or bool is none: cast it, "
+        f"`{text}` needs numbers, and a comparison or bool is none: cast it, "
         "as in `i32(x > 0)`, or use `and`, `or`, `not`"
     )
 
 
-def extreme(op: str, left: Value, right: Value, span: Span) -> Value:
-    """Return `min` or `max` of both."""
+def extreme(op: str, left: Value, right: Value, span: Span, text: str = "") -> Value:
+    """Return `min` or `max` of both; *text* is what the user calls it."""
     if left.weak and right.weak:
         a, b = left.expr, right.expr
         if isinstance(a, Const) and isinstance(b, Const):
             return number((min if op == "min" else max)(a.value, b.value), span)
     dtype = common_dtype(left, right)
     if dtype.kind == "bool":
-        raise Mismatch(f"`{op}` needs numbers: for bools write `and` or `or`")
+        raise Mismatch(f"`{text or op}` needs numbers: for bools write `and` or `or`")
     expr = Binary(op, convert(left, dtype), convert(right, dtype), dtype, span=span)
-    return Value(expr, weak=left.weak and right.weak)
+    return _made_of(expr, left, right)
 
 
 def comparison(op: str, left: Value, right: Value, span: Span) -> Value:
     """Return the comparison *op* of promoted operands."""
     dtype = common_dtype(left, right)
+    if not (fits(left, dtype) and fits(right, dtype)):
+        dtype = i64
     if dtype.kind == "bool" and op not in ("eq", "ne"):
         raise Mismatch("bools have no order: compare them with == or !=")
     expr = Binary(op, convert(left, dtype), convert(right, dtype), boolean, span=span)
@@ -251,8 +320,8 @@ def negate(value: Value, span: Span) -> Value:
             return number(-value.expr.value, span)
         form = form_of(value)
         if form is not None:
-            return index(-form, span)
-    return Value(Unary("neg", value.expr, value.dtype, span=span), value.weak)
+            return index(-form, span, value.ranges)
+    return _made_of(Unary("neg", value.expr, value.dtype, span=span), value)
 
 
 def invert(value: Value, span: Span) -> Value:
@@ -265,33 +334,36 @@ def select(condition: Value, then: Value, otherwise: Value, span: Span) -> Value
     dtype = common_dtype(then, otherwise)
     branches = convert(then, dtype), convert(otherwise, dtype)
     expr = Select(condition.expr, *branches, dtype, span=span)
-    return Value(expr, weak=then.weak and otherwise.weak)
+    return _made_of(expr, then, otherwise)
 
 
 def cast(value: Value, dtype: DType, span: Span) -> Value:
-    """Return `dtype(value)`."""
+    """Return `dtype(value)`, which may wrap around."""
     if dtype.kind == "bool" and value.dtype.kind != "bool":
         raise Mismatch("a cast to bool: write `x != 0`")
-    expr = convert(value, dtype)
+    expr = _converted(value, dtype)
     return Value(replace(expr, span=span) if expr is not value.expr else expr)
 
 
-def call(function: str, arguments: list[Value], span: Span) -> Value:
-    """Return a call of a mathematical function; the count is checked already."""
+def call(function: str, arguments: list[Value], span: Span, text: str) -> Value:
+    """Return a call of a mathematical function; the count is checked already.
+
+    *text* is what the user calls the function.
+    """
     if function in BINARY_FUNCTIONS and function != "pow":
         result = arguments[0]
         for argument in arguments[1:]:
-            result = extreme(function, result, argument, span)
+            result = extreme(function, result, argument, span, text)
         return result
     if function == "pow":
-        return binary("pow", arguments[0], arguments[1], span)
+        return binary("pow", arguments[0], arguments[1], span, text)
     (value,) = arguments
     if value.dtype.kind == "bool":
-        raise Mismatch(f"`{function}` needs a number: write `f32(x)` for a bool")
+        raise Mismatch(f"`{text}` needs a number: write `f32(x)` for a bool")
     if function in ROUNDING_FUNCTIONS and value.dtype.kind == "int":
         return value
     dtype = value.dtype
     if function in FLOAT_FUNCTIONS and dtype.kind == "int":
         dtype = f64
     expr = Call(function, convert(value, dtype), dtype, span=span)
-    return Value(expr, weak=value.weak)
+    return _made_of(expr, value)

@@ -73,6 +73,8 @@ def dim(
 
 def dims(names: str, min: int = 0, max: int | None = None) -> tuple[DimSymbol, ...]:
     """Create several dims from names with spaces between them: `dims("M N K")`."""
+    if not isinstance(names, str):
+        raise ArgumentError(f"dims({names!r}): write names in one text: dims('M N')")
     found = names.replace(",", " ").split()
     if not found:
         raise ArgumentError("dims(): write names with spaces between: dims('M N')")

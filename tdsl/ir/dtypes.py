@@ -20,6 +20,10 @@ class TensorType:
     dtype: DType
     shape: tuple[Any, ...]
 
+    def __str__(self) -> str:
+        sizes = ", ".join(map(str, self.shape))
+        return f"{self.dtype}[{sizes or '()'}]"
+
 
 @dataclass(frozen=True, slots=True)
 class DType:
