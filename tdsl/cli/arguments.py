@@ -14,6 +14,8 @@ from typing import NoReturn
 from ..ir.numerics import NUMERICS
 from ..target import PRESETS
 
+_KERNEL = "a file, and a kernel in it"
+_SEED = "another number draws other random choices (default: 0)"
 STAGES = ("parsed", "scheduled", "lowered", "source", "asm")
 _DIM = re.compile(r"[^\W\d]\w*=")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -21,7 +23,8 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _DESCRIPTION = """\
 Tune, show and check kernels written in tdsl.
 
-A kernel is named FILE.py:KERNEL, its dims DIM=VALUE."""
+FILE.py:KERNEL is a Python file and the name of a kernel in it, which may be left out
+where the file has one kernel. DIM=VALUE is the size of a dim, as in M=512."""
 
 _EXAMPLES = """\
 examples:
@@ -58,8 +61,15 @@ Print a kernel at one stage of its way to machine code.
 
 parsed: the loops as written. scheduled: the schedule, as Python, and the loops it
 makes, with their proof. lowered: the same with registers and vectors decided. source:
-the Python file that Numba compiles. asm: the machine code. With dims, the tuned
-schedule is shown where there is one; otherwise the default schedule."""
+the Python file that Numba compiles. asm: the machine code.
+
+The schedule is the one that a call would run: what with_schedule gave the kernel, else
+the schedule tuned for the sizes DIM=VALUE, if there is one, else the default."""
+
+_SHOW_END = """\
+examples:
+  tdsl show matmul.py:matmul
+  tdsl show matmul.py:matmul M=512 N=512 K=512 --stage asm --threads 1"""
 
 _CHECK = """\
 Test a kernel against its own meaning.
@@ -68,7 +78,12 @@ Random dims, strides, values and proved schedules are run, as machine code and i
 reference interpreter, and compared with an evaluation in higher precision, within the
 derived error bound. A failure is made small: few steps, small sizes, and one line of
 Python that repeats it. Of a kernel marked with @tdsl.testing.checked the options of the
-mark hold."""
+mark hold. A failed check has exit code 1."""
+
+_CHECK_END = """\
+examples:
+  tdsl check matmul.py:matmul
+  tdsl check matmul.py:matmul --examples 500 --seed 1"""
 
 _REDUCE = """\
 Find the shortest part of a schedule that fails as the whole does.
@@ -78,8 +93,17 @@ of the examples. The result is written as a script that stands alone and shows t
 failure. The schedule is JSON, or Python as `tdsl show` prints it. Exit code 1: the
 schedule does not fail."""
 
+_REDUCE_END = """\
+example:
+  tdsl reduce matmul.py:matmul schedule.json M=64 N=64 K=64"""
+
 _DOCTOR = """\
-Report versions, the target, the measured peaks, folders, and what is missing."""
+Report whether tdsl can work here, and with what.
+
+Printed are versions, the CPU that code is made for, how fast it computes and copies
+(measured, which takes some seconds), the cache folder (the environment variable
+TDSL_CACHE moves it), and what is missing. The exit code is 1 where something that tdsl
+needs is missing."""
 
 
 class WrongArguments(SystemExit):
@@ -98,6 +122,8 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print *message* below the usage and end the program with code 2."""
         self.print_usage(sys.stderr)
+        if message.endswith("required: COMMAND"):
+            message = f"a command is missing: {', '.join(self.commands)}"
         print(f"{self.prog}: error: {message}", file=sys.stderr)
         raise WrongArguments(message)
 
@@ -163,19 +189,28 @@ def _command(
     )
 
 
-def _add_kernel(parser: argparse.ArgumentParser, dims: str) -> None:
-    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="a kernel in a file")
-    parser.add_argument("dims", nargs=dims, metavar="DIM=VALUE", help="size of a dim")
+def _add_kernel(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help=_KERNEL)
+
+
+def _add_dims(parser: argparse.ArgumentParser, use: str) -> None:
+    parser.add_argument("dims", nargs="*", default=[], metavar="DIM=VALUE", help=use)
 
 
 def _add_choices(
     parser: argparse.ArgumentParser, targets: tuple[str, ...] = ("cpu",)
 ) -> None:
     parser.add_argument(
-        "--threads", type=positive, metavar="N", help="threads (default: all cores)"
+        "--threads",
+        type=positive,
+        metavar="N",
+        help="how many threads run the kernel (default: all cores)",
     )
     parser.add_argument(
-        "--target", choices=targets, default="cpu", help="what to generate code for"
+        "--target",
+        choices=targets,
+        default="cpu",
+        help="what to generate code for; cpu is this machine (default: cpu)",
     )
     _add_numerics(parser)
 
@@ -184,7 +219,8 @@ def _add_numerics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--numerics",
         choices=NUMERICS,
-        help="what may happen to floating-point arithmetic (default: the kernel's)",
+        help="bitwise keeps the order of every operation, reassoc may reorder sums, "
+        "fast may also be less exact in / and sqrt (default: the kernel's)",
     )
 
 
@@ -196,7 +232,8 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 def _add_tune(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _TUNE_END
-    _add_kernel(parser, "*")
+    _add_kernel(parser)
+    _add_dims(parser, "the size of a dim; each dim of the kernel needs one")
     parser.add_argument(
         "--budget",
         type=seconds,
@@ -205,48 +242,64 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         help="how long to search: 45s, 2m (default: 60s); the re-check comes on top",
     )
     _add_choices(parser)
-    parser.add_argument("--seed", type=int, default=0, help="seed of the search")
+    parser.add_argument("--seed", type=int, default=0, help=_SEED)
     parser.add_argument(
-        "--ledger", type=Path, metavar="PATH", help="the ledger file to continue"
+        "--ledger",
+        type=Path,
+        metavar="PATH",
+        help="the file of what was tried (default: the one that `tdsl doctor` names)",
     )
     _add_json(parser)
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
-    _add_kernel(parser, "*")
+    parser.epilog = _SHOW_END
+    _add_kernel(parser)
+    _add_dims(parser, "the size of a dim, to see what is tuned for these sizes")
     parser.add_argument(
-        "--stage", choices=STAGES, default="scheduled", help="(default: scheduled)"
+        "--stage",
+        choices=STAGES,
+        default="scheduled",
+        help="what to print, as above (default: scheduled)",
     )
     _add_choices(parser, ("cpu", *PRESETS))
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="a kernel in a file")
+    parser.epilog = _CHECK_END
+    _add_kernel(parser)
     parser.add_argument(
         "--examples",
         type=positive,
         metavar="N",
-        help="how many runs (default: 100, or what the kernel's mark says)",
+        help="how many random calls (default: 100, or what the kernel's mark says)",
     )
-    parser.add_argument("--seed", type=int, help="seed of the examples (default: 0)")
+    parser.add_argument("--seed", type=int, help=_SEED)
     _add_numerics(parser)
 
 
 def _add_reduce(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="a kernel in a file")
+    parser.epilog = _REDUCE_END
+    _add_kernel(parser)
     parser.add_argument(
         "schedule", metavar="SCHEDULE", help="a .json or .py file with the schedule"
     )
+    _add_dims(parser, "the size of a dim for which it fails")
     parser.add_argument(
-        "dims", nargs="*", metavar="DIM=VALUE", help="sizes for which it fails"
+        "--output",
+        "-o",
+        type=Path,
+        metavar="PATH",
+        help="the script to write (default: KERNEL_failure.py)",
     )
     parser.add_argument(
-        "--output", "-o", type=Path, metavar="PATH", help="(default: KERNEL_failure.py)"
+        "--examples",
+        type=positive,
+        default=20,
+        metavar="N",
+        help="how many random calls to compare (default: 20)",
     )
-    parser.add_argument(
-        "--examples", type=positive, default=20, metavar="N", help="(default: 20)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the examples")
+    parser.add_argument("--seed", type=int, default=0, help=_SEED)
     _add_numerics(parser)
 
 

@@ -135,7 +135,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"cache: {report['cache']} ({report['entries']} tuned programs)"
     ledger = report["ledger"]
     corrupt = f", {ledger['corrupt']} corrupt" if ledger["corrupt"] else ""
-    yield f"ledger: {ledger['path']} ({ledger['rows']} rows{corrupt})"
+    tried = f"{ledger['rows']} tried candidates{corrupt}"
+    yield f"ledger: {ledger['path']} ({tried})"
     for name, value in report["environment"].items():
         yield f"environment: {name}={value}"
     yield from (f"note: {note}" for note in report["notes"])

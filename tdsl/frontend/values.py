@@ -115,17 +115,14 @@ def form_of(value: Value) -> Affine | None:
 
 def convert(value: Value, dtype: DType) -> Expr:
     """Return *value* as *dtype*; weak integers must fit."""
-    if not fits(value, dtype):
+    if not isinstance(value.expr, Const) and not fits(value, dtype):
         raise Mismatch(_may_wrap(value, dtype))
     return _converted(value, dtype)
 
 
 def fits(value: Value, dtype: DType) -> bool:
-    """Whether *value* needs no cast to *dtype*, as integers of less than 64 bits may.
-
-    Constants, which are told apart by their value, are left to `convert`.
-    """
-    if not value.weak or value.dtype.kind != "int" or isinstance(value.expr, Const):
+    """Whether *value* is a *dtype*, which weak integers need not be below 64 bits."""
+    if not value.weak or value.dtype.kind != "int":
         return True
     if dtype.kind != "int" or dtype.bits >= i64.bits:
         return True

@@ -617,6 +617,52 @@ CASES = (
         "`**` needs a float: write `x * x`, or `f64(x) ** n` for a float result",
     ),
     Misuse(
+        "power_function",
+        """\
+        def f(n: i32, A: f32[M, K], C: tdsl.out(f32[M, K])):
+            for i, j in tdsl.grid(M, K):
+                C[i, j] = f32(tdsl.pow(2, n))
+        """,
+        KernelTypeError,
+        "tdsl.pow(2, n)",
+        "`tdsl.pow` needs a float: write `x * x`, or `tdsl.pow(f64(x), n)` for a float "
+        "result",
+    ),
+    Misuse(
+        "power_function_of_bool",
+        """\
+        def f(n: i32, A: f32[M, K], C: tdsl.out(f32[M, K])):
+            for i, j in tdsl.grid(M, K):
+                C[i, j] = np.power(A[i, j], n > 0)
+        """,
+        KernelTypeError,
+        "np.power(A[i, j], n > 0)",
+        "`np.power` needs numbers, and a comparison or bool is none: cast it, as in "
+        "`i32(x > 0)`, or use `and`, `or`, `not`",
+    ),
+    Misuse(
+        "maximum_of_bools",
+        """\
+        def f(n: i32, A: f32[M, K], C: tdsl.out(f32[M, K])):
+            for i, j in tdsl.grid(M, K):
+                C[i, j] = 1 if tdsl.maximum(n > 0, n > i) else 0
+        """,
+        KernelTypeError,
+        "tdsl.maximum(n > 0, n > i)",
+        "`tdsl.maximum` needs numbers: for bools write `and` or `or`",
+    ),
+    Misuse(
+        "function_of_bool",
+        """\
+        def f(n: i32, A: f32[M, K], C: tdsl.out(f32[M, K])):
+            for i, j in tdsl.grid(M, K):
+                C[i, j] = math.fabs(n > 0)
+        """,
+        KernelTypeError,
+        "math.fabs(n > 0)",
+        "`math.fabs` needs a number: write `f32(x)` for a bool",
+    ),
+    Misuse(
         "division_by_zero",
         """\
         def f(A: f32[M, K], C: tdsl.out(f32[M, K])):

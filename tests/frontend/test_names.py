@@ -182,6 +182,21 @@ def test_a_scalar_parameter_is_no_bound() -> None:
     )
 
 
+def test_an_updated_variable_is_no_bound() -> None:
+    def f(C: tdsl.out(f32[M])):
+        for i in range(M):
+            last = i
+            last += 1
+            for _ in range(last):
+                C[i] = 0
+
+    assert message(f) == (
+        "a loop bound must be affine in loop variables and dims, and `last` is not, as "
+        "the value of `last` is known only when the kernel runs: use loop variables, "
+        "dims, and variables that are set once, to a form"
+    )
+
+
 def test_a_variable_assigned_after_the_kernel_is_unknown() -> None:
     def f(C: tdsl.out(f32[M])):
         for i in range(M):

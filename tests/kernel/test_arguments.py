@@ -409,6 +409,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"n": True},
         "scale: n is True, but the kernel takes an integer (i32)",
     ),
+    "bool as float": (
+        {"alpha": np.bool_(True)},
+        "scale: alpha is True, but the kernel takes a number (f32): pass 1.0",
+    ),
     "large integer": (
         {"n": 2**31},
         "scale: n is 2147483648, which does not fit in i32",

@@ -64,6 +64,11 @@ CASES = (
     ),
     Case("split_after_cut", "matmul", lambda s: s.split("j", 4, tail="cut")),
     Case("tile", "matmul", lambda s: s.tile(("i", "j"), (4, 8))),
+    Case(
+        "tile_names",
+        "matmul",
+        lambda s: s.tile(("i", "j"), (4, 8), names=("i", "j", "y", "x")),
+    ),
     Case("reorder", "matmul", lambda s: s.reorder("k", "i")),
     Case("reorder_triangle", "triangle", lambda s: s.reorder("j", "i")),
     Case(

@@ -102,6 +102,27 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "tile: 2 axes but 1 factors; give one for each",
     ),
     (
+        "tile_default_name_taken",
+        "matmul",
+        lambda s: s.split("k", 4, names=("i_o", "x")).tile(("i", "j"), (4, 4)),
+        'tile: the name "i_o" is taken; pass names=(...), 2 for the tile loops and 2 '
+        "for the inner loops",
+    ),
+    (
+        "tile_name_twice",
+        "matmul",
+        lambda s: s.tile(("i", "j"), (4, 4), names=("a", "b", "a", "c")),
+        'tile: the name "a" is taken; pass names=(...), 2 for the tile loops and 2 '
+        "for the inner loops",
+    ),
+    (
+        "tile_two_names",
+        "matmul",
+        lambda s: s.tile(("i", "j"), (4, 4), names=("a", "b")),
+        "tile: names=('a', 'b'); give 4 names, 2 for the tile loops and 2 for the "
+        'inner loops, in place of "i_o", "j_o", "i_i", "j_i"',
+    ),
+    (
         "tile_cut",
         "matmul",
         lambda s: s.tile(("i", "j"), (4, 4), tail="cut"),

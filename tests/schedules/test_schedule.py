@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import hashlib
 import json
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tdsl.errors import ScheduleError
+from tdsl.errors import ArgumentError, ScheduleError
 from tdsl.ir.printer import print_function
+from tdsl.kernel import Kernel
 from tdsl.schedules.loops import split
 from tdsl.schedules.schedule import Schedule
 from tdsl.schedules.trace import PRIMITIVES, Step, step
@@ -65,7 +68,7 @@ def test_prints_as_the_python_that_makes_it() -> None:
 def test_what_a_session_shows() -> None:
     schedule = Schedule(kernel("scale")).split("i", 8)
     assert repr(schedule) == 'schedule.split("i", 8)'
-    assert schedule.text() == print_function(schedule.function)
+    assert f"{schedule.text()}\n" == print_function(schedule.function)
 
 
 ALL = (
@@ -119,11 +122,75 @@ def test_every_method_names_the_function_that_shows_it() -> None:
 
 def test_json_is_versionless_plain_data() -> None:
     schedule = Schedule(kernel("matmul")).tile(("i", "j"), (2, 3)).unroll("i_i")
+    loops = print_function(kernel("matmul"))
+    stamp = hashlib.sha256(loops.encode()).hexdigest()[:16]
     assert schedule.to_json() == (
-        '{"function": "matmul", "steps": [{"primitive": "tile", "arguments": '
-        '{"axes": ["i", "j"], "factors": [2, 3]}}, {"primitive": "unroll", '
+        f'{{"function": "matmul", "program": "{stamp}", '
+        '"steps": [{"primitive": "tile", "arguments": {"axes": ["i", "j"], '
+        '"factors": [2, 3]}}, {"primitive": "unroll", '
         '"arguments": {"axis": "i_i"}}]}'
     )
+
+
+def test_json_of_another_program_is_refused() -> None:
+    text = Schedule(kernel("scale")).split("i", 8).to_json()
+    instead = (
+        "pass that kernel, or from_json(..., same_program=False) to apply the steps "
+        "all the same"
+    )
+    other = replace(kernel("scale_fixed"), name="scale")
+    for given, message in (
+        (
+            kernel("scale_fixed"),
+            "this schedule is for the kernel scale, and scale_fixed is given",
+        ),
+        (
+            other,
+            "this schedule is for another version of the kernel scale, whose program "
+            "or dims differ",
+        ),
+    ):
+        with pytest.raises(ScheduleError) as caught:
+            Schedule.from_json(given, text)
+        assert str(caught.value) == f"{message}: {instead}"
+        applied = Schedule.from_json(given, text, same_program=False)
+        assert applied == Schedule(given).split("i", 8)
+
+
+def test_json_without_its_program_is_read() -> None:
+    steps = '{"steps": [{"primitive": "unroll", "arguments": {"axis": "i"}}]}'
+    fixed = kernel("scale_fixed")
+    assert Schedule.from_json(fixed, steps) == Schedule(fixed).unroll("i")
+
+
+def test_a_kernel_will_do_for_its_function() -> None:
+    function = kernel("scale")
+    whole = Kernel(function)
+    schedule = Schedule(function).split("i", 8)
+    assert Schedule(whole).split("i", 8) == schedule
+    assert schedule.replay(whole) == schedule
+    assert Schedule.from_json(whole, schedule.to_json()) == schedule
+
+
+def test_no_program_is_refused() -> None:
+    schedule = Schedule(kernel("scale")).split("i", 8)
+    instead = "pass what @tdsl.kernel made of a function"
+    for use, message in (
+        (lambda: Schedule(3), f"Schedule: 3 is no kernel: {instead}"),  # type: ignore[arg-type]
+        (lambda: schedule.replay(()), f"replay: a tuple is no kernel: {instead}"),  # type: ignore[arg-type]
+        (
+            lambda: Schedule.from_json(len, schedule.to_json()),  # type: ignore[arg-type]
+            "from_json: len is no kernel: decorate the function with @tdsl.kernel",
+        ),
+        (
+            lambda: Schedule(schedule),  # type: ignore[arg-type]
+            "Schedule: a Schedule is no kernel: pass the kernel, or "
+            "schedule.function to go on from the loops of a schedule",
+        ),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            use()
+        assert str(caught.value) == message
 
 
 def test_replays_on_another_function() -> None:
