@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Literal, get_args
 
 from ..errors import ArgumentError
@@ -127,12 +128,45 @@ def nearest(dim: Dim, size: int) -> int | None:
 
 
 def is_possible(function: Function, dims: dict[str, int]) -> bool:
-    """Whether no extent of an argument is negative or very large."""
-    return all(
-        0 <= form.evaluate(dims) <= LARGEST_PRODUCT
+    """Whether the kernel's assumptions hold, and no extent is negative or very large.
+
+    A tensor of subscripts must have room for its elements in the range assumed of them.
+    """
+    shapes = {
+        param.tensor.name: [form.evaluate(dims) for form in param.tensor.shape]
         for param in function.params
-        for form in param.tensor.shape
+    }
+    conditions = function.assumptions.conditions
+    return (
+        all(form.evaluate(dims) >= 0 for form in conditions)
+        and all(0 <= n <= LARGEST_PRODUCT for shape in shapes.values() for n in shape)
+        and all(
+            prod(shapes[name]) <= (len(found) if distinct else len(found) and 1 << 62)
+            for name, (found, distinct) in subscripts(function, dims).items()
+        )
     )
+
+
+def subscripts(
+    function: Function, dims: Mapping[str, int]
+) -> dict[str, tuple[range, bool]]:
+    """Return the values that a tensor of subscripts may hold, and if all must differ.
+
+    They are what the kernel assumes of the tensor. A tensor of which it only assumes
+    that no two elements are equal holds a permutation.
+    """
+    known = function.assumptions
+    found = {
+        name: (range(lower.evaluate(dims), upper.evaluate(dims)), False)
+        for name, lower, upper in known.in_range
+    }
+    for param in function.params:
+        name = param.tensor.name
+        if name in known.injective:
+            size = prod(form.evaluate(dims) for form in param.tensor.shape)
+            values, _ = found.get(name, (range(max(0, size)), True))
+            found[name] = (values, True)
+    return found
 
 
 def smallest_extent(function: Function, dims: dict[str, int]) -> int:

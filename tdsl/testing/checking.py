@@ -27,14 +27,14 @@ from .running import INTERPRETED_PRODUCT, Prepare, Trial
 from .shrinking import shrunk
 
 EXAMPLES = 100
-EXAMPLES_PER_SCHEDULE = 14
+EXAMPLES_PER_SCHEDULE = 18
 """How many examples share a random schedule, which takes about a second to compile."""
 
-EXAMPLES_PER_INTERPRETED = 3
+EXAMPLES_PER_INTERPRETED = 4
 """For how many examples one more schedule runs in the interpreter."""
 
-MOVES, STEPS = 24, 8
-"""How many moves a random schedule tries, and how many steps it may have."""
+MOVES, STEPS, ATTEMPTS = 24, 8, 3
+"""How many moves a random schedule tries, its most steps, and a second and third go."""
 
 FEW_REGISTERS = 8
 """What the tiles of sketches are made for."""
@@ -211,13 +211,19 @@ def _own_layout(seed: int) -> Layout:
 
 
 def _drawn(kernel: Kernel, seed: int, number: int, *, sketched: bool) -> Schedule:
-    """Return random schedule *number*, which may start as the tuner's do."""
+    """Return random schedule *number*, which may start as the tuner's do.
+
+    It has a step, unless a few attempts find none.
+    """
     choices = random_choices(seed * 1009 + number, 1)
-    start = kernel.schedule()
-    if sketched:
-        start = _sketched(kernel, choices)
-    moves = [choices] * choices.pick(range(4, MOVES))
-    return random_schedule(start, moves, kernel.numerics, len(start.steps) + STEPS)
+    start = _sketched(kernel, choices) if sketched else kernel.schedule()
+    steps = len(start.steps) + STEPS
+    for _ in range(ATTEMPTS):
+        moves = [choices] * choices.pick(range(4, MOVES))
+        schedule = random_schedule(start, moves, kernel.numerics, steps)
+        if schedule.steps:
+            break
+    return schedule
 
 
 def _sketched(kernel: Kernel, choices: Choices) -> Schedule:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from ..analysis.validate import validate
 from ..errors import ScheduleError
-from ..ir.extents import most_iterations
+from ..ir.extents import fixed_extent
 from ..ir.nodes import For, Function, LoopKind, Reduce, Store
 from ..ir.numerics import Numerics
 from ..ir.walk import allocations, loops, walk, walk_nest
@@ -24,8 +24,15 @@ from .choices import Choices
 
 FACTORS = (2, 3, 4, 5, 7, 8, 16)
 MARKED_SPLITS = ("vectorize", "unroll", "parallelize")
-OFTEN_REFUSED = ("cache_read", "cache_write", "compute_at", "rfactor", "reorder")
-LARGEST_PROGRAM = 300
+OFTEN_REFUSED = (
+    "cache_read",
+    "cache_write",
+    "compute_at",
+    "fission",
+    "reorder",
+    "rfactor",
+)
+LARGEST_PROGRAM = 200
 """How many nodes a schedule may make of a kernel; larger ones compile slowly."""
 
 LARGEST_UNROLLED = 64
@@ -170,7 +177,8 @@ def _divisible(function: Function, choices: Choices) -> str:
 
 
 def _place(function: Function, choices: Choices) -> str | int:
-    return choices.pick((1, *_labels(function)))
+    places: tuple[str | int, ...] = (1, *_labels(function))
+    return choices.pick(places)
 
 
 def _producer(function: Function, choices: Choices) -> str:
@@ -240,7 +248,7 @@ def _copies(function: Function) -> int:
     """Return how often unrolling writes a statement out, at most."""
     return max(
         prod(
-            most_iterations(loop) or 1
+            -(-(fixed_extent(loop) or 1) // loop.step)
             for loop in outer
             if isinstance(loop, For) and loop.kind is LoopKind.UNROLLED
         )

@@ -118,7 +118,8 @@ def _made(
         if name not in choices:
             continue
         seed, data, layout = choices[name]
-        array = make_array(param, dims, data, np.random.default_rng(seed))
+        random = np.random.default_rng(seed)
+        array = make_array(function, param, dims, data, random)
         if param.role is Role.OUTPUT:
             array = np.full_like(array, np.nan if array.dtype.kind == "f" else 0)
         made[name] = placed(array, layout).value

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..ir.dtypes import DType
 from ..ir.nodes import Function, Param, Role
-from .case import Case, Data
+from .case import Case, Data, subscripts
 
 _SPECIAL = (0.0, -0.0, 1.0, 1e-30, -1e30, np.inf, -np.inf, np.nan)
 _SMALL_INTEGER = 9
@@ -21,16 +21,20 @@ def make_arrays(function: Function, case: Case) -> dict[str, NDArray[Any]]:
     """Return the arguments of *case* by name, without the outputs, in C order."""
     random = np.random.default_rng((case.seed, 1))
     return {
-        param.tensor.name: make_array(param, case.dims, case.data, random)
+        param.tensor.name: make_array(function, param, case.dims, case.data, random)
         for param in function.params
         if param.role is not Role.OUTPUT
     }
 
 
 def make_array(
-    param: Param, dims: Mapping[str, int], data: Data, random: np.random.Generator
+    function: Function,
+    param: Param,
+    dims: Mapping[str, int],
+    data: Data,
+    random: np.random.Generator,
 ) -> NDArray[Any]:
-    """Return the argument of *param*.
+    """Return the argument of *param*, which satisfies what *function* assumes of it.
 
     normal: of mean 0 and deviation 1. integers: from -9 to 9. magnitudes: over six
     decades to both sides of 1. tiny: around and below the smallest normal number. huge:
@@ -39,6 +43,9 @@ def make_array(
     """
     shape = tuple(extent.evaluate(dims) for extent in param.tensor.shape)
     dtype = param.tensor.dtype
+    allowed = subscripts(function, dims).get(param.tensor.name)
+    if allowed is not None:
+        return _subscripts(*allowed, shape, random).astype(dtype.numpy)
     match dtype.kind:
         case "bool":
             return random.integers(0, 2, shape).astype(np.bool_)
@@ -48,6 +55,16 @@ def make_array(
             return _floats(dtype, shape, data, random).astype(dtype.numpy)
         case _:
             assert_never(dtype.kind)
+
+
+def _subscripts(
+    values: range, distinct: bool, shape: tuple[int, ...], random: np.random.Generator
+) -> NDArray[np.int64]:
+    if distinct:
+        chosen = random.permutation(len(values))[: prod(shape)].reshape(shape)
+    else:
+        chosen = random.integers(0, max(1, len(values)), shape)
+    return np.asarray(chosen + values.start, np.int64)
 
 
 def _integers(

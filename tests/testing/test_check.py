@@ -43,9 +43,9 @@ def test_a_right_kernel_passes_and_the_report_says_how_well() -> None:
     report = check(RIGHT, examples=30)
     assert report.examples == 30 and report.elements > 100
     assert 0.01 < report.worst.max_error_over_bound <= 1
-    assert (report.compiled, report.interpreted) == (4, 10)
+    assert (report.compiled, report.interpreted) == (3, 7)
     assert str(report).startswith("scale: 30 examples, ")
-    assert "schedules: 4 compiled, 10 interpreted, all proved" in str(report)
+    assert "schedules: 3 compiled, 7 interpreted, all proved" in str(report)
 
 
 def test_compiled_code_passes() -> None:
@@ -89,7 +89,7 @@ def test_changed_inputs_are_found() -> None:
 
 def test_writes_between_the_elements_are_found() -> None:
     def spoil(x: Any, a: Any, y: Any, m: int, n: int) -> None:
-        if y.base is not None and y.base.shape == (2 * m, 2 * n) and n:
+        if y.base is not None and y.base.size == 4 * m * n > 0:
             y.base[1, 1] = 0
 
     kernel = Kernel(SCALE, backend=Altered(change=spoil))

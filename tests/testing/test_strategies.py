@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from tdsl.analysis.validate import validate
 from tdsl.errors import MissingPackageError
 from tdsl.executable import ReferenceBackend
+from tdsl.ir.affine import constant, name
+from tdsl.ir.nodes import Assumptions
 from tdsl.kernel import Kernel
 from tdsl.schedules.schedule import Schedule
 from tdsl.schedules.trace import PRIMITIVES
@@ -32,6 +35,7 @@ from tdsl.testing import (
 )
 from tdsl.testing.choices import Choices, random_choices
 
+from ..ir_text import read_function
 from ..schedules.kernels import TEXTS, kernel
 from .altered import NEGATE, RIGHT, SCALE, WRONG_IF_UNROLLED
 
@@ -138,9 +142,9 @@ def test_schedules_shrink_to_the_shortest_trace_that_fails() -> None:
 def test_every_primitive_is_drawn_and_accepted_somewhere() -> None:
     """A new primitive needs choosers for its arguments, in `moves.ARGUMENTS`."""
     drawn = set()
-    for name in TEXTS:
-        start = Schedule(kernel(name))
-        for seed in range(6):
+    for text in TEXTS:
+        start = Schedule(kernel(text))
+        for seed in range(3):
             choices = random_choices(seed)
             made = moves.random_schedule(start, [choices] * 20, "reassoc", 6)
             drawn |= {each.primitive for each in made.steps}
@@ -177,3 +181,45 @@ def test_checking_needs_neither_hypothesis_nor_pytest() -> None:
     command = [sys.executable, "-c", program]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["False", "False", "False"]
+
+
+# --- what a kernel assumes --------------------------------------------------------
+
+
+def assuming(assumptions: Assumptions) -> Kernel:
+    function = replace(INDEXED, assumptions=assumptions)
+    return Kernel(function, backend=ReferenceBackend())
+
+
+INDEXED = read_function(
+    """
+def indexed(P: i32[M], Y: output i32[M]) for M, N:
+    for i in range(M):
+        Y[i] = P[i]  # S0[i]
+"""
+)
+
+
+def test_assumptions_on_sizes_hold() -> None:
+    kernel = assuming(Assumptions((name("N") - name("M") * 2,)))
+    found = samples(dims(kernel), 60)
+    assert all(each["N"] >= 2 * each["M"] for each in found)
+    assert any(each["M"] > 2 for each in found)
+
+
+def test_assumptions_on_subscripts_hold() -> None:
+    kernel = assuming(Assumptions(in_range=(("P", constant(2), name("N")),)))
+    found = samples(inputs(kernel), 60)
+    assert all((each["P"] >= 2).all() for each in found)
+    assert all((each["P"] < each["N"]).all() for each in found)
+    assert any(each["P"].size > 3 and len(set(each["P"])) > 1 for each in found)
+
+
+def test_injective_subscripts_are_all_different() -> None:
+    bounds = (("P", constant(0), name("N")),)
+    kernel = assuming(Assumptions(in_range=bounds, injective=("P",)))
+    for each in samples(inputs(kernel), 60):
+        assert len(set(each["P"])) == each["P"].size <= each["N"]
+    alone = assuming(Assumptions(injective=("P",)))
+    for each in samples(inputs(alone), 20):
+        assert sorted(each["P"]) == [*range(each["M"])]
