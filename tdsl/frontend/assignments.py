@@ -19,7 +19,7 @@ from ..ir.nodes import (
     Tensor,
 )
 from ..ir.printer import print_tensor
-from ..ir.walk import walk
+from ..ir.walk import reads
 from .advice import IN_PLACE_OPERATORS
 from .branches import assigns_inside
 from .builtins import TENSOR_FUNCTIONS, function_name
@@ -28,6 +28,7 @@ from .emission import Emitter
 from .expressions import ExpressionParser, is_index
 from .scope import Alias, Array, Axis, Scalar, Scope, Temporary
 from .source import Source
+from .subscripts import Subscripts, read_element
 from .tensors import Creation, TensorParser
 from .updates import Update, augmented_update, find_update, reads_target
 from .values import Mismatch, Value, binary, can_store, convert, extreme, negate
@@ -95,7 +96,7 @@ class AssignmentParser:
         self.emitter.store(array.tensor.name, index, expr, block, span)
         array.initialised = array.written = True
 
-    def _written(self, target: ast.Subscript) -> tuple[Array, tuple[Affine, ...]]:
+    def _written(self, target: ast.Subscript) -> tuple[Array, Subscripts]:
         array, index = self.expressions.element(target)
         if array.role is Role.INPUT:
             kind = print_tensor(array.tensor)
@@ -125,7 +126,7 @@ class AssignmentParser:
 
     def _guesses(self, target: str, value: Value, dtype: DType) -> str:
         """Return a hint about variables that got their dtype from a number alone."""
-        loaded = {each.tensor for each in walk(value.expr) if isinstance(each, Load)}
+        loaded = {each.tensor for each in reads(value.expr)}
         for name, binding in self.scope.bindings():
             if not (isinstance(binding, Temporary) and binding.guessed):
                 continue
@@ -279,7 +280,7 @@ class AssignmentParser:
         text = self.source.text(target)
         self._check_number(target, tensor.dtype, text)
         if reads_target(target, update.operand):
-            load = Value(Load(tensor.name, index, tensor.dtype, span=span))
+            load = Value(read_element(tensor, index, span))
             whole = self._combine(target, update, load, value, span)
             expr = self._stored(update.operand, whole, tensor.dtype, text)
             self.emitter.store(tensor.name, index, expr, block, span)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 
-from ..ir.affine import Affine
 from ..ir.affine import constant as constant_form
 from ..ir.affine import name as name_form
 from ..ir.nodes import (
@@ -15,18 +14,15 @@ from ..ir.nodes import (
     If,
     Instance,
     LoopKind,
-    Reduce,
     ReduceOp,
     Span,
     Stmt,
-    Store,
     Tensor,
 )
 from ..ir.walk import rewrite_block
 from .loops import Header
 from .scope import Scope
-
-Index = tuple[Affine, ...]
+from .subscripts import Subscripts, write_element
 
 
 @dataclass(slots=True)
@@ -58,25 +54,27 @@ class Emitter:
     def store(
         self,
         tensor: str,
-        index: Index,
+        index: Subscripts,
         value: Expr,
         block: list[Stmt],
         span: Span,
     ) -> None:
         """Append `tensor[index] = value`."""
-        block.append(Store(tensor, index, value, self._instance(), span=span))
+        instance = self._instance()
+        block.append(write_element(tensor, index, None, value, instance, span))
 
     def reduce(
         self,
         op: ReduceOp,
         tensor: str,
-        index: Index,
+        index: Subscripts,
         value: Expr,
         block: list[Stmt],
         span: Span,
     ) -> None:
         """Append `tensor[index] = op(tensor[index], value)`."""
-        block.append(Reduce(op, tensor, index, value, self._instance(), span=span))
+        instance = self._instance()
+        block.append(write_element(tensor, index, op, value, instance, span))
 
 
 def condition(forms: Index, body: list[Stmt], block: list[Stmt], span: Span) -> None:

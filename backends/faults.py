@@ -1,0 +1,65 @@
+"""Subscripts out of range: where a program checks them, and what a call then says."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ..errors import SubscriptError
+from ..ir.affine import Affine
+from ..ir.nodes import Cast, Expr, Gather, Scatter, Span
+from ..ir.printer import print_expr
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One subscript that is checked while a kernel runs: of which tensor, and where.
+
+    *size* is that of the tensor along the dimension, over dims.
+    """
+
+    kernel: str
+    tensor: str
+    position: int
+    subscript: Expr
+    size: Affine
+    span: Span | None
+
+
+def site_of(
+    kernel: str, access: Gather | Scatter, position: int, size: Affine
+) -> Site:
+    """Return the site of the subscript of *access* at *position*."""
+    part = access.index[position]
+    return Site(kernel, access.tensor, position, part, size, part.span or access.span)
+
+
+def out_of_range(site: Site, value: int, dims: Mapping[str, int]) -> SubscriptError:
+    """Return the error that *value* at *site* causes."""
+    size = site.size.evaluate(dims)
+    text = _source_text(site.span) or print_expr(_uncast(site.subscript))
+    allowed = f"from 0 to {size - 1}" if size > 0 else "none, as it is empty"
+    where = ""
+    if site.span is not None:
+        where = f" in {PurePath(site.span.file).name}:{site.span.line}"
+    message = (
+        f"{site.kernel}: the subscript `{text}` of `{site.tensor}`{where} is {value}, "
+        f"but dimension {site.position} has size {size}: allowed are {allowed}"
+    )
+    if value < 0:
+        message += "; negative subscripts do not count from the end"
+    return SubscriptError(f"{message}. What the call has written is undefined")
+
+
+def _uncast(expr: Expr) -> Expr:
+    return expr.operand if isinstance(expr, Cast) else expr
+
+
+def _source_text(span: Span | None) -> str:
+    """Return the user's text at *span*, where it is one line that can be read."""
+    if span is None or span.line != span.end_line:
+        return ""
+    line = linecache.getline(span.file, span.line)
+    return line[span.column : span.end_column].strip()
