@@ -2,18 +2,26 @@
 
 An element of a local tensor that is declared inside the loop is another element in
 each iteration, so private buffers never conflict. Memory counts here, not values.
+Where data chooses elements, a conflict is only possible: the answer is "unknown", unless
+the kernel assumes that the subscripts are different.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ir.affine import Affine
 from ..ir.nodes import Block, For, Function, If, LoopKind, Reduce
+from ..ir.walk import chosen_by_data
 from .certificate import Check, Witness
+from .injective import only_equal_keys, subscripts
 from .model import Access, Model, Occurrence
 from .sets import Map, earlier_image, later_image, same_prefix, sample_pair
 from .witness import Concrete
+
+
+NAME = "concurrent loops"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +32,16 @@ class Conflict:
     tensor: str
     witness: Witness
     reduction: bool
+    chosen: bool = False
 
     def __str__(self) -> str:
         text = f"iterations of {self.axis} share elements of {self.tensor}"
+        if self.chosen:
+            return (
+                f"iterations of {self.axis} may share elements of {self.tensor}, as "
+                "data chooses them: if all subscripts are different, assume it with "
+                "tdsl.assume(tdsl.injective(...))"
+            )
         if self.reduction:
             return f"{text}: use rfactor to give each its own partial result"
         return text
@@ -34,12 +49,14 @@ class Conflict:
 
 def check_concurrent_loops(model: Model) -> Check:
     """Prove that the parallel and vector loops carry no dependence."""
+    possible: Check | None = None
     for loop in concurrent_loops(model.function):
-        conflict = find_conflict(model, loop.axis)
-        if conflict is not None:
+        for conflict in find_conflicts(model, loop.axis):
             reason = f"{loop.kind.value} loop {loop.axis}: {conflict}"
-            return Check("concurrent loops", "refuted", reason, conflict.witness)
-    return Check("concurrent loops", "proved")
+            if not conflict.chosen:
+                return Check(NAME, "refuted", reason, conflict.witness)
+            possible = possible or Check(NAME, "unknown", reason, conflict.witness)
+    return possible or Check(NAME, "proved")
 
 
 def concurrent_loops(function: Function) -> list[For]:
@@ -62,8 +79,9 @@ def concurrent_loops(function: Function) -> list[For]:
     return found
 
 
-def find_conflict(model: Model, axis: str) -> Conflict | None:
-    """Return two iterations of *axis* that conflict, or None."""
+def find_conflicts(model: Model, axis: str) -> Iterator[Conflict]:
+    """Yield pairs of iterations of *axis* that conflict, one for each pair of accesses.
+    """
     inside = [o for o in model.occurrences if axis in o.axes]
     for number, writer in enumerate(inside):
         if axis in model.storage[writer.write.tensor].axes:
@@ -75,8 +93,7 @@ def find_conflict(model: Model, axis: str) -> Conflict | None:
                     continue
                 relation = _clash(model, axis, writer, access)
                 if relation is not None:
-                    return _conflict(model, axis, writer, other, relation)
-    return None
+                    yield _conflict(model, axis, writer, other, access, relation)
 
 
 def _clash(model: Model, axis: str, writer: Occurrence, access: Access) -> Map | None:
@@ -90,6 +107,7 @@ def _clash(model: Model, axis: str, writer: Occurrence, access: Access) -> Map |
         return None
     pairs = writer.write.relation.apply_range(access.relation.reverse())
     pairs = same_prefix(pairs, position)
+    pairs = only_equal_keys(model, pairs, (writer, writer.write), (other, access))
     for clash in (earlier_image(pairs, position), later_image(pairs, position)):
         if not clash.is_empty():
             return clash
@@ -104,7 +122,12 @@ def _determines(form: Affine, axis: str, outer: set[str]) -> bool:
 
 
 def _conflict(
-    model: Model, axis: str, writer: Occurrence, other: Occurrence, pairs: Map
+    model: Model,
+    axis: str,
+    writer: Occurrence,
+    other: Occurrence,
+    access: Access,
+    pairs: Map,
 ) -> Conflict:
     params, first, second = sample_pair(pairs)
     concrete = Concrete(model, params)
@@ -115,4 +138,8 @@ def _conflict(
     )
     witness = concrete.witness(iterations, element)
     reduction = writer is other and isinstance(writer.statement, Reduce)
-    return Conflict(axis, writer.write.tensor, witness, reduction)
+    chosen = any(
+        index is not None and chosen_by_data(index)
+        for index in (subscripts(writer, writer.write), subscripts(other, access))
+    )
+    return Conflict(axis, writer.write.tensor, witness, reduction, chosen)

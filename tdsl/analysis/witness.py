@@ -106,7 +106,10 @@ def refute_unwritten(model: Model, reader: Reader, domain: Set, name: str) -> Ch
     concrete = Concrete(model, params)
     where, element = concrete.reading(reader, counters)
     final = reader.sequence == AFTER_ALL
-    if name == KERNEL:
+    chosen = _chosen_reason(model, reader, element)
+    if chosen:
+        reason = chosen
+    elif name == KERNEL:
         written = f"reads {element} before anything writes it"
         reason = f"never writes {element}" if final else written
     elif final:
@@ -115,6 +118,29 @@ def refute_unwritten(model: Model, reader: Reader, domain: Set, name: str) -> Ch
         reason = f"{element} is read before anything writes it"
     witness = concrete.witness((where,), element)
     return Check(name, "refuted", reason, witness, _reading_span(model, reader))
+
+
+def _chosen_reason(model: Model, reader: Reader, element: str) -> str:
+    """Return what is wrong where data decides which elements are read or written."""
+    if reader.access.free:
+        return (
+            f"may read {element}, which nothing has written: it gathers by a subscript "
+            "that is known only when it runs"
+        )
+    occurrence = model.named(reader.name)
+    if occurrence is None:
+        scattered = any(o.scatter for o in model.writers_of(reader))
+    else:
+        own = occurrence.write
+        scattered = occurrence.scatter is not None and (
+            (reader.access.tensor, reader.access.index) == (own.tensor, own.index)
+        )
+    if not scattered:
+        return ""
+    return (
+        f"may leave {element} unwritten: it writes only elements that a subscript "
+        "chooses when it runs"
+    )
 
 
 def _reading_span(model: Model, reader: Reader) -> Span | None:

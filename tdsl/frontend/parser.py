@@ -35,6 +35,7 @@ from .results import check_results, returned_names, returned_params
 from .scope import Axis, Scope, Temporary
 from .signature import SignatureParser
 from .source import Source, read_source
+from .subscripts import trusted
 
 
 def parse(
@@ -52,6 +53,7 @@ def parse(
         function, scope = _parse_once(pyfunc, source, captured, known)
         found = scope.inferred()
         if not found:
+            function = trusted(function)
             verify(function)
             return function
         known |= found

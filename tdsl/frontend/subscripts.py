@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..ir.affine import Affine
 from ..ir.dtypes import i64
 from ..ir.nodes import (
+    Cast,
     Expr,
+    Function,
     Gather,
     Index,
     Instance,
     Load,
     Reduce,
     ReduceOp,
+    Role,
     Scatter,
     Span,
+    Stmt,
     Store,
     Tensor,
     Write,
 )
+from ..ir.walk import allocations, chosen_by_data, map_exprs, rewrite
 
 Subscripts = tuple[Affine | Expr, ...]
 """Forms, and i64 expressions where data decides."""
@@ -59,3 +66,43 @@ def _exprs(index: Subscripts, span: Span) -> tuple[Expr, ...]:
         Index(part, i64, span=span) if isinstance(part, Affine) else part
         for part in index
     )
+
+
+def trusted(function: Function) -> Function:
+    """Return *function* without checks of subscripts that it assumes to be in range."""
+    ranges = {name: (low, high) for name, low, high in function.assumptions.in_range}
+    if not ranges:
+        return function
+    tensors = {param.tensor.name: param.tensor for param in function.params}
+    tensors |= {name: a.tensor for name, a in allocations(function).items()}
+    inputs = {p.tensor.name for p in function.params if p.role is Role.INPUT}
+
+    def holds(access: Gather | Scatter, position: int) -> bool:
+        part = access.index[position]
+        part = part.operand if isinstance(part, Cast) else part
+        if not isinstance(part, Load) or part.tensor not in inputs & ranges.keys():
+            return False
+        low, high = ranges[part.tensor]
+        room = tensors[access.tensor].shape[position] - high
+        return (
+            (low.is_constant and low.constant >= 0)
+            and (room.is_constant and room.constant >= 0)
+        )
+
+    def unchecked(access: Gather | Scatter) -> bool:
+        return all(holds(access, each) for each in chosen_by_data(access.index))
+
+    def expr_rule(expr: Expr) -> Expr:
+        if isinstance(expr, Gather) and unchecked(expr):
+            return replace(expr, checked=False)
+        return expr
+
+    def rule(statement: Stmt) -> Stmt:
+        if not isinstance(statement, Store | Reduce | Scatter):
+            return statement
+        changed = map_exprs(statement, expr_rule)
+        if isinstance(changed, Scatter) and unchecked(changed):
+            return replace(changed, checked=False)
+        return changed
+
+    return rewrite(function, rule)
