@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
+
+import numpy as np
 
 from ..errors import SubscriptError
-from ..ir.affine import Affine
 from ..ir.nodes import Cast, Expr, Gather, Scatter, Span
 from ..ir.printer import print_expr
 
 
+WORDS = 3
+"""A fault is the number of a site, the subscript, and the size of the dimension."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One subscript that is checked while a kernel runs: of which tensor, and where.
-
-    *size* is that of the tensor along the dimension, over dims.
-    """
+    """One subscript that is checked while a kernel runs: of which tensor, and where."""
 
     kernel: str
     tensor: str
     position: int
     subscript: Expr
-    size: Affine
     span: Span | None
 
 
-def site_of(
-    kernel: str, access: Gather | Scatter, position: int, size: Affine
-) -> Site:
+def site_of(kernel: str, access: Gather | Scatter, position: int) -> Site:
     """Return the site of the subscript of *access* at *position*."""
     part = access.index[position]
-    return Site(kernel, access.tensor, position, part, size, part.span or access.span)
+    return Site(kernel, access.tensor, position, part, part.span or access.span)
 
 
-def out_of_range(site: Site, value: int, dims: Mapping[str, int]) -> SubscriptError:
-    """Return the error that *value* at *site* causes."""
-    size = site.size.evaluate(dims)
+def out_of_range(site: Site, value: int, size: int) -> SubscriptError:
+    """Return the error that *value* at *site* causes, where *size* elements exist."""
     text = _source_text(site.span) or print_expr(_uncast(site.subscript))
     allowed = f"from 0 to {size - 1}" if size > 0 else "none, as it is empty"
     where = ""
@@ -51,6 +50,21 @@ def out_of_range(site: Site, value: int, dims: Mapping[str, int]) -> SubscriptEr
     if value < 0:
         message += "; negative subscripts do not count from the end"
     return SubscriptError(f"{message}. What the call has written is undefined")
+
+
+def checked_entry(
+    entry: Callable[..., None], sites: Sequence[Site]
+) -> Callable[..., None]:
+    """Return *entry* with a fault word of its own in each call, looked at afterwards."""
+
+    def run(*values: Any) -> None:
+        fault = np.zeros(WORDS, np.int64)
+        entry(*values, fault)
+        number, value, size = fault.tolist()
+        if number:
+            raise out_of_range(sites[number - 1], value, size)
+
+    return run
 
 
 def _uncast(expr: Expr) -> Expr:

@@ -12,8 +12,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..ir.affine import Affine, name
-from ..ir.nodes import Alloc, For, Reduce, ReduceOp, Store
-from ..ir.walk import loads, walk
+from ..ir.nodes import (
+    Alloc,
+    For,
+    Gather,
+    Index,
+    Load,
+    Reduce,
+    ReduceOp,
+    Scatter,
+    Store,
+    Write,
+)
+from ..ir.walk import reads, walk
 from .grid import Grid
 
 Interval = tuple[int, int]
@@ -25,7 +36,7 @@ _DISTANCE = "distance between iterations"
 @dataclass(frozen=True, slots=True)
 class _Access:
     tensor: str
-    index: tuple[Affine, ...]
+    index: tuple[Affine | None, ...]  # None where data decides
     writes: bool
     op: ReduceOp | None
 
@@ -87,11 +98,19 @@ def _primed(axis: str) -> str:
 
 def _accesses(loop: For) -> Iterator[_Access]:
     for node in walk(loop):
-        if isinstance(node, Store | Reduce):
-            op = node.op if isinstance(node, Reduce) else None
-            yield _Access(node.tensor, node.index, True, op)
-            for load in loads(node):
-                yield _Access(load.tensor, load.index, False, None)
+        if isinstance(node, Store | Reduce | Scatter):
+            op = None if isinstance(node, Store) else node.op
+            yield _Access(node.tensor, _forms(node), True, op)
+            for read in reads(node):
+                yield _Access(read.tensor, _forms(read), False, None)
+
+
+def _forms(access: Write | Load | Gather) -> tuple[Affine | None, ...]:
+    if isinstance(access, Store | Reduce | Load):
+        return access.index
+    return tuple(
+        part.value if isinstance(part, Index) else None for part in access.index
+    )
 
 
 def _commute(a: _Access, b: _Access) -> bool:
@@ -106,7 +125,11 @@ def _differences(
     The second iteration is described twice: by its distance (*other*), and by its
     own place in the loop's range (*away*).
     """
-    pairs = list(zip(write.index, access.index, strict=True))
+    pairs = [
+        (a, b)
+        for a, b in zip(write.index, access.index, strict=True)
+        if a is not None and b is not None
+    ]
     forms = tuple(a - b.substitute(n) for n in (other, away) for a, b in pairs)
     certain = any(
         form.names() == {_DISTANCE}

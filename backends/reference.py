@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError, CheckError, SubscriptError
-from ..ir.affine import Affine, constant
+from ..ir.affine import Affine
 from ..ir.nodes import (
     Alloc,
     Binary,
@@ -231,9 +231,8 @@ class _Run:
         shape = self.storage[access.tensor].values.shape
         for position in chosen_by_data(access.index):
             if not 0 <= element[position] < shape[position]:
-                size = constant(shape[position])
-                site = site_of(self.kernel, access, position, size)
-                raise out_of_range(site, element[position], {})
+                site = site_of(self.kernel, access, position)
+                raise out_of_range(site, element[position], shape[position])
         return element
 
     def element(self, forms: tuple[Affine, ...]) -> Element:

@@ -250,3 +250,12 @@ def scatters(node: Node) -> Iterator[Scatter]:
 def chosen_by_data(index: tuple[Expr, ...]) -> tuple[int, ...]:
     """Return the positions of the subscripts that are not affine."""
     return tuple(n for n, part in enumerate(index) if not isinstance(part, Index))
+
+
+def read_forms(node: Node) -> Iterator[Affine]:
+    """Yield the affine forms in the subscripts of reads, and the numbers, in *node*."""
+    for each in walk(node):
+        if isinstance(each, Load):
+            yield from each.index
+        elif isinstance(each, Index):
+            yield each.value
