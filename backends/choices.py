@@ -28,12 +28,14 @@ from .writer import Writer
 class _Place:
     """The subscripts of an element, and the conditions under which it exists.
 
-    A subscript is a form, or a vector of 64-bit integers.
+    A subscript is a form, or a vector of 64-bit integers. *reports* are the lines that
+    keep a fault.
     """
 
     storage: Storage
     index: tuple[Affine | Value, ...]
     inside: tuple[Value, ...]
+    reports: tuple[str, ...]
 
     @property
     def forms(self) -> tuple[Affine, ...]:
@@ -81,6 +83,9 @@ class Choices:
         text, lanes = self._read(gather, place, point, conditions)
         variable = self._writer.fresh(f"{place.storage.base}_value")
         self._writer.line(f"{variable} = {text}")
+        # After the read: LLVM narrows subscripts only where no branch is in between.
+        for report in place.reports:
+            self._writer.line(report)
         return Value(variable, gather.dtype, lanes)
 
     def _read(
@@ -152,7 +157,7 @@ class Choices:
         point: Point,
         live: str | None,
     ) -> _Place:
-        """Write the subscripts of *access*, and report those out of range."""
+        """Write the subscripts of *access*, and tests of their range."""
         storage = self._declared.storage.get(access.tensor)
         if storage is None:
             raise BackendError(
@@ -161,6 +166,7 @@ class Choices:
             )
         index: list[Affine | Value] = []
         inside: list[Value] = []
+        reports: list[str] = []
         for position, part in enumerate(access.index):
             if isinstance(part, Index):
                 index.append(point.at(part.value))
@@ -174,10 +180,10 @@ class Choices:
                 inside.append(self._expressions.named(holds, "inside"))
                 site = site_of(self._kernel, access, position)
                 bad = self._bad(inside[-1], used, point, live)
-                self._report(site, value, size, bad)
+                reports.append(self._report(site, value, size, bad))
         if len(storage.strides) > len(index):
             index.append(name(LANE))
-        return _Place(storage, tuple(index), tuple(inside))
+        return _Place(storage, tuple(index), tuple(inside), tuple(reports))
 
     def _subscript(self, value: Value) -> Value:
         """Return *value* as a variable that nothing else assigns."""
@@ -207,11 +213,11 @@ class Choices:
             bad = self._expressions.combine("logical_and", bad, alive)
         return bad
 
-    def _report(self, site: Site, value: Value, size: str, bad: Value) -> None:
+    def _report(self, site: Site, value: Value, size: str, bad: Value) -> str:
         number = self.sites.setdefault(site, len(self.sites) + 1)
         position = self._expressions.spread(value, bad.lanes)
         arguments = [self.fault, str(number), position, size, bad.text]
-        self._writer.line(self._expressions.call("report_fault", *arguments))
+        return self._expressions.call("report_fault", *arguments)
 
     # --- scatters -------------------------------------------------------------------
 
@@ -228,6 +234,8 @@ class Choices:
                 condition = visit(leaf.condition)
                 blocks.enter_context(self._writer.block(f"if {condition.text}:"))
             place = self._place(leaf, visit, None, point, None)
+            for report in place.reports:
+                self._writer.line(report)
             value = self._expressions.named(visit(leaf.value), "new")
             if place.inside:
                 test = self._anywhere(list(place.inside))

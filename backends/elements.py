@@ -109,21 +109,31 @@ class Elements:
             return self._expressions.multiply_add(a, b, old)
         return self._expressions.combine(UPDATES[leaf.op], old, write(value))
 
-    def _writing(self, point: Point, masks: Masks) -> Visit:
-        """Return the function that writes expressions at *point*."""
+    def _writing(
+        self,
+        point: Point,
+        masks: Masks,
+        used: Value | None = None,
+        narrow: bool = False,
+    ) -> Visit:
+        """Return the function that writes expressions at *point*.
+
+        With *narrow*, what is the same in all lanes is loaded as one number.
+        """
 
         def read(load: Load) -> Value:
-            return self._read(load, point, masks)
+            return self._read(load, point, masks, narrow=narrow)
 
-        def gather(node: Gather, visit: Visit, used: Value | None) -> Value:
+        def gather(node: Gather, used: Value | None) -> Value:
             live = None
             if masks.lanes or masks.scalars:
                 live = self._mask(masks.lanes, masks.scalars, point)
+            visit = self._writing(point, masks, used, narrow=True)
             return self._choices.gather(node, visit, used, point, live)
 
         def write(expr: Expr) -> Value:
             lanes = point.lanes
-            return self._expressions.write(expr, lanes, read, point.at, gather)
+            return self._expressions.write(expr, lanes, read, point.at, gather, used)
 
         return write
 
@@ -186,13 +196,18 @@ class Elements:
     # --- reading ------------------------------------------------------------------
 
     def _read(
-        self, load: Load, point: Point, masks: Masks, target: bool = False
+        self,
+        load: Load,
+        point: Point,
+        masks: Masks,
+        target: bool = False,
+        narrow: bool = False,
     ) -> Value:
         if load.tensor in self._declared.scalars:
             return self._declared.scalars[load.tensor]
         if load.tensor in self._declared.registers:
             return self._read_register(load, point)
-        return self._read_memory(load, point, masks, target)
+        return self._read_memory(load, point, masks, target, narrow)
 
     def _read_register(self, load: Load, point: Point) -> Value:
         registers = self._declared.registers[load.tensor]
@@ -211,7 +226,7 @@ class Elements:
         return Value(variable, registers.dtype, 0)
 
     def _read_memory(
-        self, load: Load, point: Point, masks: Masks, target: bool
+        self, load: Load, point: Point, masks: Masks, target: bool, narrow: bool
     ) -> Value:
         expressions = self._expressions
         storage = self._declared.storage[load.tensor]
@@ -226,6 +241,8 @@ class Elements:
         if offset.lane == 0:
             token = expressions.token(load.dtype, 0)
             text = expressions.call("load", storage.base, offset.text, token)
+            if narrow:
+                return self._loaded(load, text, 0)
             if lanes and not private:
                 token = expressions.token(load.dtype, lanes)
                 text = expressions.call("load_splat", storage.base, offset.text, token)

@@ -60,8 +60,8 @@ def type_token(dtype: DType, lanes: int) -> str:
 
 Read = Callable[[Load], Value]
 Visit = Callable[[Expr], Value]
-ReadChosen = Callable[[Gather, Visit, Value | None], Value]
-"""Write a gather, given how to write its subscripts, and where its value is used."""
+ReadChosen = Callable[[Gather, Value | None], Value]
+"""Write a gather, given where its value is used."""
 
 
 class Expressions:
@@ -113,8 +113,12 @@ class Expressions:
         read: Read,
         resolve: Callable[[Affine], Affine],
         gather: ReadChosen,
+        used: Value | None = None,
     ) -> Value:
-        """Return *expr* as text, inside a loop over *lanes* lanes (0: none)."""
+        """Return *expr* as text, inside a loop over *lanes* lanes (0: none).
+
+        *used* says where anything is done with the value; None means everywhere.
+        """
 
         def visit(node: Expr, used: Value | None) -> Value:
             def inner(part: Expr) -> Value:
@@ -128,7 +132,7 @@ class Expressions:
                 case Load():
                     return read(node)
                 case Gather():
-                    return gather(node, inner, used)
+                    return gather(node, used)
                 case Unary():
                     operation = "neg" if node.op == "neg" else "logical_not"
                     return self._apply(operation, node.dtype, inner(node.operand))
@@ -146,7 +150,7 @@ class Expressions:
                 case _:
                     assert_never(node)
 
-        return visit(expr, None)
+        return visit(expr, used)
 
     def factors(
         self, node: Binary, visit: Callable[[Expr], Value]
