@@ -15,7 +15,7 @@ from ..errors import BackendError
 from ..ir.affine import Affine, name
 from ..ir.dtypes import boolean, i64
 from ..ir.nodes import Function, Gather, Index, ReduceOp, Scatter, Tensor
-from ..ir.walk import allocations, gathers, scatters
+from ..ir.walk import allocations, chosen_accesses
 from .declarations import Declarations
 from .expressions import Expressions, Value, Visit
 from .faults import Site, site_of
@@ -207,9 +207,7 @@ class Choices:
         if live is not None:
             alive = Value(live, boolean, point.lanes)
             if not bad.lanes:
-                alive = Value(
-                    self._expressions.call("any_lane", live), boolean, 0
-                )
+                alive = Value(self._expressions.call("any_lane", live), boolean, 0)
             bad = self._expressions.combine("logical_and", bad, alive)
         return bad
 
@@ -264,5 +262,4 @@ class Choices:
 
 def has_checks(function: Function) -> bool:
     """Return whether a call of *function* has to look at the fault word."""
-    accesses = (*gathers(function), *scatters(function))
-    return any(access.checked for access in accesses)
+    return any(access.checked for access in chosen_accesses(function))

@@ -3,8 +3,9 @@
 `compile_function` gives a `CompiledFunction` whose entry is a Numba dispatcher: one
 positional argument per parameter (an array, or a number for a scalar), then one integer
 per dim, then the lifted sizes. Where data chooses elements that are checked, a function
-around the dispatcher raises what went wrong. One module is made per combination of stride classes,
-when it is first asked for; machine code is made at its first call or by `compile`.
+around the dispatcher raises what went wrong. One module is made per combination of
+stride classes, when it is first asked for; machine code is made at its first call or by
+`compile`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from ..errors import SubscriptError
 from ..ir.nodes import Cast, Expr, Gather, Scatter, Span
 from ..ir.printer import print_expr
 
-
 WORDS = 3
 """A fault is the number of a site, the subscript, and the size of the dimension."""
 
@@ -55,7 +54,7 @@ def out_of_range(site: Site, value: int, size: int) -> SubscriptError:
 def checked_entry(
     entry: Callable[..., None], sites: Sequence[Site]
 ) -> Callable[..., None]:
-    """Return *entry* with a fault word of its own in each call, looked at afterwards."""
+    """Return *entry* with a fault word for each call, which is looked at afterwards."""
 
     def run(*values: Any) -> None:
         fault = np.zeros(WORDS, np.int64)

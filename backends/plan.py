@@ -34,7 +34,7 @@ from ..ir.nodes import (
     Store,
     Write,
 )
-from ..ir.walk import allocations, gathers, reads, scatters, walk
+from ..ir.walk import allocations, chosen_accesses, reads, walk
 from .facts import Facts
 
 TILE_KINDS = (LoopKind.UNROLLED, LoopKind.VECTORIZED)
@@ -312,7 +312,7 @@ class Plan:
         tensor uses the axis that the loop starts at.
         """
         origin = tile.start.names() & set(self.tiles)
-        if any(gathers(loop)) or any(scatters(loop)):
+        if any(chosen_accesses(loop)):
             return False
         leaves = [n for n in walk(loop) if isinstance(n, Store | Reduce)]
         return bool(origin) and all(
@@ -325,28 +325,20 @@ class Plan:
             for leaf in leaves
         )
 
-    def _leaf(
-        self, statement: Write, outer: tuple[For | If, ...]
-    ) -> frozenset[Affine]:
+    def _leaf(self, statement: Write, outer: tuple[For | If, ...]) -> frozenset[Affine]:
         guards = self._guards(outer)
         dropped: frozenset[Affine] = frozenset()
         rectangular = self._rectangular(outer)
         # A dead iteration may only write where the tensor has room for it, and must not
         # report a subscript that nobody uses.
-        chosen = isinstance(statement, Scatter) or any(gathers(statement))
-        if (
-            rectangular
-            and not chosen
-            and self.is_safe(statement, self.tiles_of(outer))
-        ):
+        chosen = any(chosen_accesses(statement))
+        if rectangular and not chosen and self.is_safe(statement, self.tiles_of(outer)):
             common = self._common.get(statement.tensor, frozenset())
             dropped = frozenset(
                 guard.form
                 for guard in guards
                 if common
-                and self.about_elements(
-                    statement.tensor, _forms(statement), guard.form
-                )
+                and self.about_elements(statement.tensor, _forms(statement), guard.form)
                 in common
             )
         self.leaves[id(statement)] = LeafPlan(guards, dropped, rectangular)

@@ -37,7 +37,7 @@ def within(_context: Any, subscript: Any, size: Any) -> Any:
 
 @intrinsic
 def load_if(_context: Any, inside: Any, base: Any, offset: Any, target: Any) -> Any:
-    """Return the element at *offset* if *inside*; else 0, and its memory is not read."""
+    """Return the element at *offset* if *inside*, else 0 without reading memory."""
     result = target.instance_type
     dtype, _ = shape_of(result)
 

@@ -8,7 +8,18 @@ from typing import Any, assert_never
 import numpy as np
 
 from ..ir.dtypes import DType
-from ..ir.nodes import Binary, Call, Cast, Const, Expr, Gather, Index, Load, Select, Unary
+from ..ir.nodes import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Gather,
+    Index,
+    Load,
+    Select,
+    Unary,
+)
 from ..ir.numerics import Numerics
 from .accumulate import Cells
 from .chosen import gathered

@@ -198,9 +198,7 @@ class _Reader:
     ) -> Scatter:
         instance = self.instance(node)
         checked = place.checked
-        return Scatter(
-            place.tensor, place.index, op, value, instance, checked=checked
-        )
+        return Scatter(place.tensor, place.index, op, value, instance, checked=checked)
 
     def instance(self, node: ast.stmt) -> Instance | None:
         text = self.comment(node)

@@ -57,9 +57,7 @@ def free_loops(access: Gather | Scatter, tensor: Tensor, stem: str) -> tuple[For
     )
 
 
-def free_index(
-    access: Gather | Scatter, free: tuple[For, ...]
-) -> tuple[Affine, ...]:
+def free_index(access: Gather | Scatter, free: tuple[For, ...]) -> tuple[Affine, ...]:
     """Return the subscripts of *access*, those that data decides by a free axis."""
     axes = iter(free)
     return tuple(

@@ -2,8 +2,8 @@
 
 An element of a local tensor that is declared inside the loop is another element in
 each iteration, so private buffers never conflict. Memory counts here, not values.
-Where data chooses elements, a conflict is only possible: the answer is "unknown", unless
-the kernel assumes that the subscripts are different.
+Where data chooses elements, a conflict is only possible: the answer is "unknown",
+unless the kernel assumes that the subscripts are different.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from .model import Access, Model, Occurrence
 from .sets import Map, earlier_image, later_image, same_prefix, sample_pair
 from .witness import Concrete
 
-
 NAME = "concurrent loops"
 
 
@@ -33,15 +32,17 @@ class Conflict:
     witness: Witness
     reduction: bool
     chosen: bool = False
+    scattered: bool = False
 
     def __str__(self) -> str:
         text = f"iterations of {self.axis} share elements of {self.tensor}"
         if self.chosen:
-            return (
+            text = (
                 f"iterations of {self.axis} may share elements of {self.tensor}, as "
-                "data chooses them: if all subscripts are different, assume it with "
-                "tdsl.assume(tdsl.injective(...))"
+                "data chooses them"
             )
+            assume = "if they differ, tdsl.assume(tdsl.injective(...)) says so"
+            return f"{text}; {assume}" if self.scattered else text
         if self.reduction:
             return f"{text}: use rfactor to give each its own partial result"
         return text
@@ -79,9 +80,13 @@ def concurrent_loops(function: Function) -> list[For]:
     return found
 
 
+def find_conflict(model: Model, axis: str) -> Conflict | None:
+    """Return two iterations of *axis* that conflict, or None."""
+    return next(find_conflicts(model, axis), None)
+
+
 def find_conflicts(model: Model, axis: str) -> Iterator[Conflict]:
-    """Yield pairs of iterations of *axis* that conflict, one for each pair of accesses.
-    """
+    """Yield iterations of *axis* that conflict, one pair for two accesses."""
     inside = [o for o in model.occurrences if axis in o.axes]
     for number, writer in enumerate(inside):
         if axis in model.storage[writer.write.tensor].axes:
@@ -142,4 +147,6 @@ def _conflict(
         index is not None and chosen_by_data(index)
         for index in (subscripts(writer, writer.write), subscripts(other, access))
     )
-    return Conflict(axis, writer.write.tensor, witness, reduction, chosen)
+    scattered = writer.scatter is not None
+    tensor = writer.write.tensor
+    return Conflict(axis, tensor, witness, reduction, chosen, scattered)

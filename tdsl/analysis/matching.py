@@ -114,7 +114,6 @@ class Matcher:
             raise MismatchError(text) from None
         self.match(expr, value, where, axes)
 
-
     def _gather(self, expr: Expr, original: Gather, context: _Context) -> None:
         """Pair gathers whose data choose along the same dimensions, by equal values.
 

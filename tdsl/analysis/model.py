@@ -164,7 +164,7 @@ class Model:
     def injective(self) -> frozenset[str]:
         """The inputs that are assumed to have no two equal elements."""
         inputs = {p.tensor.name for p in self.function.params if p.role is Role.INPUT}
-        return inputs & frozenset(self.function.assumptions.injective)
+        return frozenset(inputs & set(self.function.assumptions.injective))
 
     def named(self, name: str) -> Occurrence | None:
         """Return the occurrence of that name, if there is one."""

@@ -15,7 +15,7 @@ from dataclasses import replace
 from ..ir.nodes import Function
 from ..ir.numerics import Numerics
 from ..ir.verify import verify
-from ..ir.walk import gathers, scatters
+from ..ir.walk import chosen_accesses
 from .bounds import check_bounds
 from .certificate import KERNEL, Certificate, Check, conclude
 from .dataflow import NAME as DATAFLOW
@@ -91,12 +91,12 @@ def _unless_chosen(check: Check, original: Function, scheduled: Function) -> Che
     """
     if check.verdict != "refuted" or check.witness is None or check.name != DATAFLOW:
         return check
-    accesses = [
-        *(each for f in (original, scheduled) for each in gathers(f)),
-        *(each for f in (original, scheduled) for each in scatters(f)),
-    ]
-    tensor = check.witness.element.partition("[")[0]
-    if not accesses or tensor not in {each.tensor for each in accesses}:
+    chosen = {
+        access.tensor
+        for function in (original, scheduled)
+        for access in chosen_accesses(function)
+    }
+    if check.witness.element.partition("[")[0] not in chosen:
         return check
     reason = f"{check.reason}, if data chooses that element"
     return replace(check, verdict="unknown", reason=reason)

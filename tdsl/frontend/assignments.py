@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from ..ir.affine import Affine
 from ..ir.dtypes import DType
 from ..ir.nodes import (
     Alloc,
     Expr,
-    Load,
     Memory,
     ReduceOp,
     Role,

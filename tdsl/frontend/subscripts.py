@@ -84,9 +84,8 @@ def trusted(function: Function) -> Function:
             return False
         low, high = ranges[part.tensor]
         room = tensors[access.tensor].shape[position] - high
-        return (
-            (low.is_constant and low.constant >= 0)
-            and (room.is_constant and room.constant >= 0)
+        return (low.is_constant and low.constant >= 0) and (
+            room.is_constant and room.constant >= 0
         )
 
     def unchecked(access: Gather | Scatter) -> bool:

@@ -1,7 +1,7 @@
 """The loop IR: the whole grammar on two pages.
 
     Function  = name, params, dims, body, assumptions
-    Stmt      = For | If | Store | Reduce | Scatter | Alloc    Block = a sequence of them
+    Stmt      = For | If | Store | Reduce | Scatter | Alloc     Block = sequence of Stmt
     Expr      = Const | Index | Load | Gather | Unary | Binary | Call | Select | Cast
 
 Conventions that every pass relies on:

@@ -247,6 +247,11 @@ def scatters(node: Node) -> Iterator[Scatter]:
     return (n for n in walk(node) if isinstance(n, Scatter))
 
 
+def chosen_accesses(node: Node) -> Iterator[Gather | Scatter]:
+    """Yield every gather and scatter below *node*."""
+    return (n for n in walk(node) if isinstance(n, Gather | Scatter))
+
+
 def chosen_by_data(index: tuple[Expr, ...]) -> tuple[int, ...]:
     """Return the positions of the subscripts that are not affine."""
     return tuple(n for n, part in enumerate(index) if not isinstance(part, Index))
