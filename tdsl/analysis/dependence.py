@@ -96,12 +96,14 @@ def find_conflicts(model: Model, axis: str) -> Iterator[Conflict]:
                 again = access is other.write and place < number  # seen the other way
                 if access.tensor != writer.write.tensor or again:
                     continue
-                relation = _clash(model, axis, writer, access)
+                relation = _clash(model, axis, writer, other, access)
                 if relation is not None:
                     yield _conflict(model, axis, writer, other, access, relation)
 
 
-def _clash(model: Model, axis: str, writer: Occurrence, access: Access) -> Map | None:
+def _clash(
+    model: Model, axis: str, writer: Occurrence, other: Occurrence, access: Access
+) -> Map | None:
     """Return the pairs of iterations that touch one element, or None."""
     position = writer.axes.index(axis)
     outer = {*writer.axes[:position], *model.params}

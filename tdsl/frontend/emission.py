@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 
+from ..ir.affine import Affine
 from ..ir.affine import constant as constant_form
 from ..ir.affine import name as name_form
 from ..ir.nodes import (
@@ -14,9 +15,12 @@ from ..ir.nodes import (
     If,
     Instance,
     LoopKind,
+    Reduce,
     ReduceOp,
+    Scatter,
     Span,
     Stmt,
+    Store,
     Tensor,
 )
 from ..ir.walk import rewrite_block
@@ -77,7 +81,8 @@ class Emitter:
         block.append(write_element(tensor, index, op, value, instance, span))
 
 
-def condition(forms: Index, body: list[Stmt], block: list[Stmt], span: Span) -> None:
+def condition(
+    forms: tuple[Affine, ...], body: list[Stmt], block: list[Stmt], span: Span) -> None:
     """Append *body* where every form is >= 0; conditions right inside join them."""
     if not forms:
         block.extend(body)
@@ -93,7 +98,7 @@ def numbered(body: Block) -> Block:
     count = itertools.count()
 
     def rule(statement: Stmt) -> Stmt:
-        if not isinstance(statement, Store | Reduce) or statement.instance is None:
+        if not isinstance(statement, Store | Reduce | Scatter) or statement.instance is None:
             return statement
         label = f"S{next(count)}"
         if statement.instance.label == label:

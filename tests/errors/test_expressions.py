@@ -443,7 +443,7 @@ CASES = (
         KernelTypeError,
         "i * K",
         (
-            "a bound must be affine in loop variables and dims, and `i * K` is "
+            "a loop bound must be affine in loop variables and dims, and `i * K` is "
             "not, as it multiplies two variables: use sums, multiples, and // and % "
             "by constants"
         ),
@@ -459,7 +459,7 @@ CASES = (
         KernelTypeError,
         "P[i]",
         (
-            "a bound must be affine in loop variables and dims, and `P[i]` is "
+            "a loop bound must be affine in loop variables and dims, and `P[i]` is "
             "not, as `P` is read from memory: use sums, multiples, and // and % by "
             "constants"
         ),
@@ -537,7 +537,7 @@ CASES = (
         KernelTypeError,
         "i // K",
         (
-            "a bound must be affine in loop variables and dims, and `i // K` is "
+            "a loop bound must be affine in loop variables and dims, and `i // K` is "
             "not, as the divisor is no positive constant: use sums, multiples, and // "
             "and % by constants"
         ),
