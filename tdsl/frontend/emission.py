@@ -82,7 +82,8 @@ class Emitter:
 
 
 def condition(
-    forms: tuple[Affine, ...], body: list[Stmt], block: list[Stmt], span: Span) -> None:
+    forms: tuple[Affine, ...], body: list[Stmt], block: list[Stmt], span: Span
+) -> None:
     """Append *body* where every form is >= 0; conditions right inside join them."""
     if not forms:
         block.extend(body)
@@ -98,7 +99,10 @@ def numbered(body: Block) -> Block:
     count = itertools.count()
 
     def rule(statement: Stmt) -> Stmt:
-        if not isinstance(statement, Store | Reduce | Scatter) or statement.instance is None:
+        if (
+            not isinstance(statement, Store | Reduce | Scatter)
+            or statement.instance is None
+        ):
             return statement
         label = f"S{next(count)}"
         if statement.instance.label == label:

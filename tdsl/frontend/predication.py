@@ -153,12 +153,10 @@ class _Predicate:
                 return replace(statement, condition=condition)
             case Store() | Reduce() if any(gathers(statement)):
                 dtype = statement.value.dtype
-                nothing = Const({"bool": False}.get(dtype.kind, 0), dtype)
+                nothing = dtype.numpy.type(0).item()
                 if isinstance(statement, Reduce):
-                    nothing = Const(neutral(statement.op, dtype), dtype)
-                elif dtype.kind == "float":
-                    nothing = Const(0.0, dtype)
-                value = self._selected(statement.value, nothing)
+                    nothing = neutral(statement.op, dtype)
+                value = self._selected(statement.value, Const(nothing, dtype))
                 return replace(statement, value=value)
             case _:
                 return statement

@@ -220,8 +220,42 @@ def test_a_branch_that_is_not_taken_may_be_out_of_range() -> None:
     expected = np.where((idx >= 0) & (idx < 4), numbers(4)[idx % 4], 0)
     assert np.array_equal(or_zero(numbers(4), idx), expected)
     assert not or_zero(numbers(0), idx).any()
-    on_reference = Kernel(or_zero.function, backend=ReferenceBackend())
-    assert np.array_equal(on_reference(numbers(4), idx), expected)
+    assert np.array_equal(on_reference(or_zero)(numbers(4), idx), expected)
+
+
+@tdsl.kernel
+def where_valid(
+    x: f32[V], idx: i64[N], y: tdsl.inout(f32[N]), count: tdsl.inout(i64[V])
+):
+    for i in range(N):
+        if idx[i] >= 0:
+            t = x[idx[i]]
+            if t > 0.25:
+                y[i] = t
+                count[idx[i]] += 1
+
+
+def test_conditions_keep_invalid_subscripts_away() -> None:
+    x, idx = numbers(30), subscripts(200, 30)
+    idx[::3] = -5
+    y, count = numbers(200), np.zeros(30, np.int64)
+    valid = (idx >= 0) & (x[idx] > 0.25)
+    expected = np.where(valid, x[idx], y)
+    total = np.bincount(idx[valid], minlength=30)
+    for kernel in (where_valid, on_reference(where_valid)):
+        out, counted = y.copy(), count.copy()
+        kernel(x, idx, out, counted)
+        assert np.array_equal(out, expected)
+        assert np.array_equal(counted, total)
+    dims = {"V": 30, "N": 200}
+    arrays = {"x": x, "idx": idx, "y": y.copy(), "count": count.copy()}
+    found = evaluate_with_bound(where_valid.function, arrays, dims)
+    assert np.array_equal(found["y"][0], expected) and not found["y"][1].any()
+    assert np.array_equal(found["count"][0], total) and not found["count"][1].any()
+
+
+def on_reference(kernel: Kernel) -> Kernel:
+    return Kernel(kernel.function, backend=ReferenceBackend())
 
 
 def line_of(kernel: Any, text: str) -> str:
@@ -284,9 +318,7 @@ FAULTS: tuple[tuple[Kernel, Callable[[], tuple[Any, ...]], str, str], ...] = (
 @pytest.mark.parametrize("case", range(len(FAULTS)))
 def test_out_of_range(case: int, reference: bool) -> None:
     kernel, arguments, text, message = FAULTS[case]
-    called = (
-        Kernel(kernel.function, backend=ReferenceBackend()) if reference else kernel
-    )
+    called = on_reference(kernel) if reference else kernel
     with pytest.raises(SubscriptError) as caught:
         called(*arguments())
     assert str(caught.value) == message.format(line_of(kernel, text))
