@@ -7,6 +7,7 @@ only part of a subscript, as in `x[first[i] + j]`, gets zeros, the likeliest to 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -38,12 +39,24 @@ def draw_subscripts(
     high = min(form.evaluate(dims) for form in limits)
     if not direct or high <= low:
         return np.full(shape, low, dtype.numpy)
-    count = int(np.prod(shape))
+    count = prod(shape)
     if name in function.assumptions.injective and count <= high - low:
         drawn = low + generator.permutation(high - low)[:count]
     else:
         drawn = generator.integers(low, high, count)
     return drawn.reshape(shape).astype(dtype.numpy)
+
+
+def have_subscripts(function: Function, dims: Mapping[str, int]) -> bool:
+    """Whether each tensor that is a subscript is empty or has something to choose."""
+    for param in function.params:
+        limits, _ = _limits(function, param.tensor.name)
+        elements = prod(extent.evaluate(dims) for extent in param.tensor.shape)
+        distinct = param.tensor.name in function.assumptions.injective
+        needed = elements if distinct else min(elements, 1)
+        if any(form.evaluate(dims) < needed for form in limits):
+            return False
+    return True
 
 
 def _limits(function: Function, name: str) -> tuple[list[Affine], bool]:
