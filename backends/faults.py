@@ -44,7 +44,7 @@ def out_of_range(site: Site, value: int, size: int) -> SubscriptError:
         where = f" in {PurePath(site.span.file).name}:{site.span.line}"
     message = (
         f"{site.kernel}: the subscript `{text}` of `{site.tensor}`{where} is {value}, "
-        f"but dimension {site.position} has size {size}: allowed are {allowed}"
+        f"but the size there is {size}: allowed are {allowed}"
     )
     if value < 0:
         message += "; negative subscripts do not count from the end"

@@ -102,6 +102,12 @@ def largest(idx: i64[N], x: f32[N], y: tdsl.inout(f32[V])):
 
 
 @tdsl.kernel
+def count_pairs(rows: i32[N], columns: i64[N], y: tdsl.inout(i64[V, W])):
+    for i in range(N):
+        y[rows[i], columns[i]] += 1
+
+
+@tdsl.kernel
 def triangle(x: f32[V]) -> f32[N, N]:
     y = tdsl.empty((N, N), f32)
     for i, j in tdsl.grid(N, N):
@@ -167,7 +173,9 @@ def test_products_of_axes_are_gathers() -> None:
     x = numbers(50)
     i = np.arange(8)
     assert np.array_equal(triangle(x, N=8), x[np.outer(i, i)])
-    with pytest.raises(SubscriptError, match=r"`i \* j` of `x` .* has size 50"):
+    with pytest.raises(
+        SubscriptError, match=r"`i \* j` of `x` .* the size there is 50"
+    ):
         triangle(x, N=9)
 
 
@@ -176,14 +184,21 @@ def test_views() -> None:
     assert np.array_equal(embed(table, idx), table[idx])
     fortran = np.asfortranarray(numbers(60, 20))
     assert np.array_equal(embed(fortran, idx), fortran[idx])
+    rows, columns = subscripts(99, 60, np.int32), subscripts(99, 20)
+    assert np.array_equal(pick(fortran, rows, columns), fortran[rows, columns] * 2)
+    counted = np.asfortranarray(np.zeros((60, 20), np.int64))
+    count_pairs(rows, columns, counted)
+    expected = np.zeros((60, 20), np.int64)
+    np.add.at(expected, (rows, columns), 1)
+    assert np.array_equal(counted, expected)
     short = subscripts(90, 60, np.int32)[::-3]
     assert np.array_equal(take(table[:, 5], short), table[short, 5])
     backwards = numbers(60)[::-1]
     target = np.zeros((20, 3), np.float32)[:, 1]
     put(subscripts(60, 20), backwards, target)
-    expected = np.zeros(20, np.float32)
-    expected[subscripts(60, 20)] = backwards
-    assert np.array_equal(target, expected)
+    written = np.zeros(20, np.float32)
+    written[subscripts(60, 20)] = backwards
+    assert np.array_equal(target, written)
 
 
 def test_the_interpreter_and_the_bound_agree() -> None:
@@ -279,36 +294,36 @@ FAULTS: tuple[tuple[Kernel, Callable[[], tuple[Any, ...]], str, str], ...] = (
         embed,
         lambda: (numbers(50, 8), changed(IDX, 997, 50)),
         "table[idx[i], j]",
-        "embed: the subscript `idx[i]` of `table` in {} is 50, but dimension 0 has "
-        "size 50: allowed are from 0 to 49. What the call has written is undefined",
+        "embed: the subscript `idx[i]` of `table` in {} is 50, but the size "
+        "there is 50: allowed are from 0 to 49. What the call has written is undefined",
     ),
     (
         take,
         lambda: (numbers(50), changed(IDX, 0, -1).astype(np.int32)),
         "x[idx[i]]",
-        "take: the subscript `idx[i]` of `x` in {} is -1, but dimension 0 has size "
-        "50: allowed are from 0 to 49; negative subscripts do not count from the end. "
+        "take: the subscript `idx[i]` of `x` in {} is -1, but the size there "
+        "is 50: allowed are from 0 to 49; negative subscripts do not count from the end. "
         "What the call has written is undefined",
     ),
     (
         pick,
         lambda: (numbers(50, 9), IDX.astype(np.int32), changed(IDX % 9, 500, 9)),
         "columns[i]]",
-        "pick: the subscript `columns[i]` of `x` in {} is 9, but dimension 1 has size "
-        "9: allowed are from 0 to 8. What the call has written is undefined",
+        "pick: the subscript `columns[i]` of `x` in {} is 9, but the size there "
+        "is 9: allowed are from 0 to 8. What the call has written is undefined",
     ),
     (
         put,
         lambda: (changed(IDX, 3, 2**40), numbers(1000), numbers(50)),
         "y[idx[i]] =",
-        "put: the subscript `idx[i]` of `y` in {} is 1099511627776, but dimension 0 "
-        "has size 50: allowed are from 0 to 49. What the call has written is undefined",
+        "put: the subscript `idx[i]` of `y` in {} is 1099511627776, but the size "
+        "there is 50: allowed are from 0 to 49. What the call has written is undefined",
     ),
     (
         take,
         lambda: (numbers(0), np.array([0], np.int32)),
         "x[idx[i]]",
-        "take: the subscript `idx[i]` of `x` in {} is 0, but dimension 0 has size 0: "
+        "take: the subscript `idx[i]` of `x` in {} is 0, but the size there is 0: "
         "allowed are none, as it is empty. What the call has written is undefined",
     ),
 )
