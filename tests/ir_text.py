@@ -253,6 +253,8 @@ class _Reader:
         return self.element(node)
 
     def call(self, function: str, args: list[ast.expr]) -> Expr:
+        if function in DTYPES and not self.is_chosen(args[0]):
+            return Index(_form(args[0]), DTYPES[function])
         operands = [self.expr(arg) for arg in args]
         if function in DTYPES:
             return Cast(operands[0], DTYPES[function])

@@ -301,9 +301,9 @@ FAULTS: tuple[tuple[Kernel, Callable[[], tuple[Any, ...]], str, str], ...] = (
         take,
         lambda: (numbers(50), changed(IDX, 0, -1).astype(np.int32)),
         "x[idx[i]]",
-        "take: the subscript `idx[i]` of `x` in {} is -1, but the size there "
-        "is 50: allowed are from 0 to 49; negative subscripts do not count from the end. "
-        "What the call has written is undefined",
+        "take: the subscript `idx[i]` of `x` in {} is -1, but the size there is 50: "
+        "allowed are from 0 to 49; negative subscripts do not count from the end. What "
+        "the call has written is undefined",
     ),
     (
         pick,
