@@ -244,10 +244,14 @@ class Expressions:
     ) -> Value:
         condition = visit(node.condition, used)
         taken = other = used
-        if any(gathers(node.then)) or any(gathers(node.otherwise)):
+        chosen = [any(gathers(side)) for side in (node.then, node.otherwise)]
+        if any(chosen):
             condition = self.named(condition, "taken")
+        if chosen[0]:
+            taken = self.both(used, condition)
+        if chosen[1]:
             opposite = self._apply("logical_not", condition.dtype, condition)
-            taken, other = self.both(used, condition), self.both(used, opposite)
+            other = self.both(used, opposite)
         then, otherwise = visit(node.then, taken), visit(node.otherwise, other)
         lanes = max(condition.lanes, then.lanes, otherwise.lanes)
         texts = [self.spread(value, lanes) for value in (then, otherwise)]

@@ -39,17 +39,20 @@ class _Access:
     index: tuple[Affine | None, ...]  # None where data decides
     writes: bool
     op: ReduceOp | None
+    source: Write
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What decides for one loop: the loops inside, and for each pair of accesses the
-    differences of their subscripts. *private* locals belong to an iteration.
+    differences of their subscripts. *private* locals belong to an iteration. *ordered*
+    statements keep their order only if no other axis runs at once.
     """
 
     inner: tuple[For, ...]
     pairs: tuple[tuple[Affine, ...], ...]
     private: tuple[Alloc, ...]
+    ordered: bool
 
 
 def question(loop: For) -> Question:
@@ -60,6 +63,7 @@ def question(loop: For) -> Question:
     private = tuple(node for node in walk(loop) if isinstance(node, Alloc))
     names = {alloc.tensor.name for alloc in private}
     accesses = [each for each in _accesses(loop) if each.tensor not in names]
+    last = _overwriting(loop, accesses)
     away = {axis.axis: name(_primed(axis.axis)) for axis in (loop, *inner)}
     other = {**away, loop.axis: name(loop.axis) + name(_DISTANCE)}
     differences = {
@@ -69,13 +73,30 @@ def question(loop: For) -> Question:
         if write.writes
         and write.tensor == access.tensor
         and not _commute(write, access)
+        and write.source not in last
     }
     pairs = tuple(forms for forms in differences if forms is not None)
-    return Question(inner, pairs, private)
+    return Question(inner, pairs, private, bool(last))
+
+
+def _overwriting(loop: For, accesses: list[_Access]) -> list[Write]:
+    """Return the scatters of which the last iteration counts, if that is all to know.
+
+    They stand in *loop* itself, and nothing else in it uses their tensor.
+    """
+    return [
+        scatter
+        for scatter in loop.body.statements
+        if isinstance(scatter, Scatter)
+        and scatter.op is None
+        and sum(access.tensor == scatter.tensor for access in accesses) == 1
+    ]
 
 
 def is_independent(question: Question, loop: For, grid: Grid, span: Interval) -> bool:
     """Whether *loop*, running over *span* inside *grid*, may run all at once."""
+    if question.ordered and grid.axes:
+        return False
     if not question.pairs:
         return True
     ranges = {name: (value, value) for name, value in grid.scalars.items()}
@@ -100,9 +121,9 @@ def _accesses(loop: For) -> Iterator[_Access]:
     for node in walk(loop):
         if isinstance(node, Store | Reduce | Scatter):
             op = None if isinstance(node, Store) else node.op
-            yield _Access(node.tensor, _forms(node), True, op)
+            yield _Access(node.tensor, _forms(node), True, op, node)
             for read in reads(node):
-                yield _Access(read.tensor, _forms(read), False, None)
+                yield _Access(read.tensor, _forms(read), False, None, node)
 
 
 def _forms(access: Write | Load | Gather) -> tuple[Affine | None, ...]:
