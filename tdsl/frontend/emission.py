@@ -9,12 +9,17 @@ from ..ir.affine import Affine
 from ..ir.affine import constant as constant_form
 from ..ir.affine import name as name_form
 from ..ir.nodes import (
+    Alloc,
     Block,
+    Const,
     Expr,
     For,
     If,
+    Index,
     Instance,
+    Load,
     LoopKind,
+    Memory,
     Reduce,
     ReduceOp,
     Span,
@@ -26,7 +31,7 @@ from ..ir.walk import rewrite_block
 from .loops import Header
 from .scope import Scope
 
-Index = tuple[Affine, ...]
+Forms = tuple[Affine, ...]
 
 
 @dataclass(slots=True)
@@ -58,7 +63,7 @@ class Emitter:
     def store(
         self,
         tensor: str,
-        index: Index,
+        index: Forms,
         value: Expr,
         block: list[Stmt],
         span: Span,
@@ -66,11 +71,21 @@ class Emitter:
         """Append `tensor[index] = value`."""
         block.append(Store(tensor, index, value, self._instance(), span=span))
 
+    def kept(self, value: Expr, name: str, block: list[Stmt]) -> Expr:
+        """Return *value* if it is simple, else a load of the new variable *name*."""
+        if isinstance(value, Const | Index | Load):
+            return value
+        span = value.span
+        assert span is not None
+        block.append(Alloc(Tensor(name, value.dtype, ()), Memory.REGISTER, span=span))
+        self.store(name, (), value, block, span)
+        return Load(name, (), value.dtype, span=span)
+
     def reduce(
         self,
         op: ReduceOp,
         tensor: str,
-        index: Index,
+        index: Forms,
         value: Expr,
         block: list[Stmt],
         span: Span,
@@ -79,7 +94,7 @@ class Emitter:
         block.append(Reduce(op, tensor, index, value, self._instance(), span=span))
 
 
-def condition(forms: Index, body: list[Stmt], block: list[Stmt], span: Span) -> None:
+def condition(forms: Forms, body: list[Stmt], block: list[Stmt], span: Span) -> None:
     """Append *body* where every form is >= 0; conditions right inside join them."""
     if not forms:
         block.extend(body)

@@ -96,6 +96,19 @@ def written(statements: Iterable[Stmt]) -> set[str]:
     return {node.tensor for node in nodes if isinstance(node, Store | Reduce)}
 
 
+def may_read_unset(variable: str, statements: list[Stmt]) -> bool:
+    """Whether one of *statements* reads *variable* and none sets it before for sure.
+
+    Such a read is the old value of a choice, whose value is never used.
+    """
+    for statement in statements:
+        if any(load.tensor == variable for load in loads(statement)):
+            return True
+        if isinstance(statement, Store) and statement.tensor == variable:
+            return False
+    return False
+
+
 def with_condition_in_place(
     name: str, condition: Expr, statements: list[Stmt]
 ) -> list[Stmt] | None:
