@@ -14,8 +14,9 @@ from tdsl.ir.affine import Affine, constant, name
 from tdsl.ir.canonical import canonical_text
 from tdsl.ir.nodes import Assumptions, Function
 from tdsl.ir.printer import print_condition
-from tdsl.ir.specialize import specialize
 from tdsl.ir.verify import verify
+
+from ..specialize import specialize
 
 M, N = tdsl.dims("M N")
 
