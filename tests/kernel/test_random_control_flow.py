@@ -17,7 +17,9 @@ from ..errors.misuse import define
 from .as_python import run_as_python
 
 SIZES = {"M": 5, "N": 7}
-INTERPRETED, COMPILED = 150, 6
+INTERPRETED = range(80)
+COMPILED = (157, 158, 160, 175, 178)
+"""Seeds; those to compile are of 10 to 22 statements."""
 
 
 class _Writer:
@@ -126,7 +128,7 @@ def compare(text: str, function: Any, seed: int, actual: dict[str, Any]) -> None
         np.testing.assert_array_equal(actual[name], expected[name], err_msg=text)
 
 
-@pytest.mark.parametrize("seed", range(INTERPRETED))
+@pytest.mark.parametrize("seed", INTERPRETED)
 def test_interpreted_kernels_are_the_python_that_they_look_like(seed: int) -> None:
     text, function = written(seed)
     actual = arrays(seed)
@@ -134,7 +136,7 @@ def test_interpreted_kernels_are_the_python_that_they_look_like(seed: int) -> No
     compare(text, function, seed, actual)
 
 
-@pytest.mark.parametrize("seed", range(INTERPRETED, INTERPRETED + COMPILED))
+@pytest.mark.parametrize("seed", COMPILED)
 def test_compiled_kernels_are_the_python_that_they_look_like(seed: int) -> None:
     text, function = written(seed)
     actual = arrays(seed)
