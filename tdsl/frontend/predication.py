@@ -62,7 +62,7 @@ def branched(choice: Choice) -> list[Stmt]:
         key = _key(statement, inside)
         other = _find(otherwise, start, key, inside) if key else None
         if other is None:
-            unset = choice.fresh - written(otherwise[:start])
+            unset = choice.fresh and choice.fresh - written(otherwise[:start])
             yes = _Predicate(condition, inside | unset, span)
             result.append(yes.statement(statement))
             continue

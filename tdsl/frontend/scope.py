@@ -99,6 +99,7 @@ class Scope:
     ranges: dict[str, Range] = field(default_factory=dict)
     assumptions: Assumptions = field(default_factory=Assumptions)
     inlining: tuple[object, ...] = ()
+    counts: dict[str, int] = field(default_factory=dict)
     facts: Facts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -193,10 +194,13 @@ class Scope:
 
     def free(self, stem: str, suffix: str = "") -> str:
         """Return a name that neither the IR nor the kernel's text has yet."""
-        candidate, count = stem + suffix, 0
+        first = stem + suffix
+        count = self.counts.get(first, 0)
+        candidate = f"{first}_{count}" if count else first
         while any(candidate in taken for taken in (self.used, self.dims, self.written)):
             count += 1
-            candidate = f"{stem}{suffix}_{count}"
+            candidate = f"{first}_{count}"
+        self.counts[first] = count
         return candidate
 
     def add_dim(self, symbol: DimSymbol) -> str | None:

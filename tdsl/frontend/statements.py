@@ -39,6 +39,7 @@ from .ranges import range_of_axis
 from .scope import Axis, Scope, Temporary
 from .source import Source
 
+MOST_STATEMENTS = 500
 ZERO: dict[str, float | int | bool] = {"float": 0.0, "int": 0, "bool": False}
 
 
@@ -225,6 +226,13 @@ class KernelParser:
         if len(cases) == 1 and isinstance(cases[0].outcome, bool):
             self.block(then if cases[0].outcome else otherwise, block)
             return
+        if self.assignments.emitter.labels > MOST_STATEMENTS:
+            raise self.source.syntax_error(
+                node.test,
+                f"this kernel comes to more than {MOST_STATEMENTS} statements, as each "
+                "case of a condition has a copy of its block: nest fewer `!=`, `or` "
+                "and `continue`",
+            )
         names = surely_assigned(then) & surely_assigned(otherwise)
         span = self.source.span(node.test)
         unset: set[str] = set()
