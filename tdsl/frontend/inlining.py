@@ -65,6 +65,7 @@ def _scope(function: InlineFunction, caller: Scope) -> Scope:
     )
     scope = Scope(caller.written, assigned, used=caller.used, dims=caller.dims)
     scope.inlining = (*caller.inlining, function)
+    scope.ranges = caller.ranges
     return scope
 
 

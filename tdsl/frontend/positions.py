@@ -32,6 +32,7 @@ from .captured import root_name
 from .emission import Emitter, loop
 from .expressions import ExpressionParser
 from .loops import Header, LoopParser
+from .ranges import range_of_axis
 from .scope import Axis
 from .values import convert, index
 
@@ -119,6 +120,9 @@ class PositionParser:
         axis = scope.unique(header.name)
         with scope.block(), scope.facts.within(*header.bounds(name_form(axis))):
             scope.bind(header.name, Axis(axis, search.span.line))
+            scope.ranges[axis] = range_of_axis(
+                header.starts, header.stops, scope.ranges
+            )
             value = self.expressions.value(search.node.elt)
         if value.dtype.kind not in ("int", "float"):
             raise self.expressions.source.type_error(
