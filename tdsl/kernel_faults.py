@@ -10,7 +10,7 @@ from .analysis.validate import validate
 from .errors import KernelFaultError
 from .ir.nodes import Function, Load, Select, Span, Store
 from .ir.printer import print_expr
-from .ir.walk import loads, walk
+from .ir.walk import reads, walk
 
 
 def reject_faults(function: Function) -> None:
@@ -84,7 +84,7 @@ def _is_conditional(function: Function, span: Span | None) -> bool:
         for node in walk(function)
         if isinstance(node, Select)
         for side in (node.then, node.otherwise)
-        for load in loads(side)
+        for load in reads(side)
     )
 
 

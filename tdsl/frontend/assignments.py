@@ -10,7 +10,6 @@ from ..ir.dtypes import DType
 from ..ir.nodes import (
     Alloc,
     Expr,
-    Load,
     Memory,
     ReduceOp,
     Role,
@@ -19,7 +18,7 @@ from ..ir.nodes import (
     Tensor,
 )
 from ..ir.printer import print_tensor
-from ..ir.walk import walk
+from ..ir.walk import reads
 from .advice import IN_PLACE_OPERATORS
 from .branches import assigns_inside
 from .builtins import TENSOR_FUNCTIONS, function_name
@@ -28,6 +27,7 @@ from .emission import Emitter
 from .expressions import ExpressionParser, is_index
 from .scope import Alias, Array, Axis, Scalar, Scope, Temporary
 from .source import Source
+from .subscripts import Subscripts, read_element
 from .tensors import Creation, TensorParser
 from .updates import Update, augmented_update, find_update, reads_target
 from .values import Mismatch, Value, binary, can_store, convert, extreme, negate
@@ -95,7 +95,7 @@ class AssignmentParser:
         self.emitter.store(array.tensor.name, index, expr, block, span)
         array.initialised = array.written = True
 
-    def _written(self, target: ast.Subscript) -> tuple[Array, tuple[Affine, ...]]:
+    def _written(self, target: ast.Subscript) -> tuple[Array, Subscripts]:
         array, index = self.expressions.element(target)
         if array.role is Role.INPUT:
             raise self.source.type_error(target, self.is_input(array))
@@ -127,7 +127,7 @@ class AssignmentParser:
 
     def _guesses(self, target: str, value: Value, dtype: DType) -> str:
         """Return a hint about variables that got their dtype from a number alone."""
-        loaded = {each.tensor for each in walk(value.expr) if isinstance(each, Load)}
+        loaded = {each.tensor for each in reads(value.expr)}
         for name, binding in self.scope.bindings():
             if not (isinstance(binding, Temporary) and binding.guessed):
                 continue
@@ -281,7 +281,7 @@ class AssignmentParser:
         text = self.source.text(target)
         self._check_number(target, tensor.dtype, text)
         if reads_target(target, update.operand):
-            load = Value(Load(tensor.name, index, tensor.dtype, span=span))
+            load = Value(read_element(tensor, index, span))
             whole = self._combine(target, update, load, value, span)
             expr = self._stored(update.operand, whole, tensor.dtype, text)
             self.emitter.store(tensor.name, index, expr, block, span)

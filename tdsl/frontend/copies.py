@@ -13,16 +13,18 @@ from ..ir.nodes import (
     Block,
     Expr,
     For,
+    Gather,
     If,
     Index,
     Load,
     Reduce,
+    Scatter,
     Span,
     Stmt,
     Store,
     Tensor,
 )
-from ..ir.walk import rewrite_expr
+from ..ir.walk import map_exprs, rewrite_expr
 from .emission import Emitter
 from .scope import Scope
 
@@ -64,6 +66,8 @@ class Copier:
                 self.tensors[tensor.name] = name
                 local = Tensor(name, tensor.dtype, self._forms(tensor.shape))
                 target.append(Alloc(local, statement.memory, span=span))
+            case Scatter():
+                target.append(self._scatter(statement, span))
             case Store():
                 name, index, value = self._write(statement)
                 self.emitter.store(name, index, value, target, span)
@@ -84,6 +88,12 @@ class Copier:
         body, span = Block(tuple(inner)), self._span(loop.span)
         return For(axis, starts, stops, loop.step, loop.kind, body, span=span)
 
+    def _scatter(self, statement: Scatter, span: Span) -> Scatter:
+        copy = map_exprs(statement, self._expr)
+        assert isinstance(copy, Scatter)
+        name, instance = self.tensors[copy.tensor], self.emitter.instance()
+        return replace(copy, tensor=name, instance=instance, span=span)
+
     def _write(self, statement: Store | Reduce) -> tuple[str, tuple[Affine, ...], Expr]:
         value = rewrite_expr(statement.value, self._expr)
         return self.tensors[statement.tensor], self._forms(statement.index), value
@@ -96,6 +106,8 @@ class Copier:
             case Load():
                 index = self._forms(expr.index)
                 return replace(expr, tensor=self.tensors[expr.tensor], index=index)
+            case Gather():
+                return replace(expr, tensor=self.tensors[expr.tensor])
             case Index():
                 return replace(expr, value=expr.value.substitute(self.forms))
             case _:

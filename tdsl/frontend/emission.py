@@ -22,6 +22,7 @@ from ..ir.nodes import (
     Memory,
     Reduce,
     ReduceOp,
+    Scatter,
     Span,
     Stmt,
     Store,
@@ -30,8 +31,7 @@ from ..ir.nodes import (
 from ..ir.walk import rewrite_block
 from .loops import Header
 from .scope import Scope
-
-Forms = tuple[Affine, ...]
+from .subscripts import Subscripts, write_element
 
 
 @dataclass(slots=True)
@@ -55,7 +55,8 @@ class Emitter:
             inner = [loop(axis, Header(axis, zero, (size,), 1, span), inner)]
         block.extend(inner)
 
-    def _instance(self) -> Instance:
+    def instance(self) -> Instance:
+        """Return a new label at the current iteration."""
         label = f"S{self.labels}"
         self.labels += 1
         return Instance(label, tuple(name_form(axis) for axis in self.scope.axes))
@@ -63,13 +64,14 @@ class Emitter:
     def store(
         self,
         tensor: str,
-        index: Forms,
+        index: Subscripts,
         value: Expr,
         block: list[Stmt],
         span: Span,
     ) -> None:
         """Append `tensor[index] = value`."""
-        block.append(Store(tensor, index, value, self._instance(), span=span))
+        instance = self.instance()
+        block.append(write_element(tensor, index, None, value, instance, span))
 
     def kept(self, value: Expr, name: str, block: list[Stmt]) -> Expr:
         """Return *value* if it is simple, else a load of the new variable *name*."""
@@ -85,16 +87,19 @@ class Emitter:
         self,
         op: ReduceOp,
         tensor: str,
-        index: Forms,
+        index: Subscripts,
         value: Expr,
         block: list[Stmt],
         span: Span,
     ) -> None:
         """Append `tensor[index] = op(tensor[index], value)`."""
-        block.append(Reduce(op, tensor, index, value, self._instance(), span=span))
+        instance = self.instance()
+        block.append(write_element(tensor, index, op, value, instance, span))
 
 
-def condition(forms: Forms, body: list[Stmt], block: list[Stmt], span: Span) -> None:
+def condition(
+    forms: tuple[Affine, ...], body: list[Stmt], block: list[Stmt], span: Span
+) -> None:
     """Append *body* where every form is >= 0; conditions right inside join them."""
     if not forms:
         block.extend(body)
@@ -110,7 +115,10 @@ def numbered(body: Block) -> Block:
     count = itertools.count()
 
     def rule(statement: Stmt) -> Stmt:
-        if not isinstance(statement, Store | Reduce) or statement.instance is None:
+        if (
+            not isinstance(statement, Store | Reduce | Scatter)
+            or statement.instance is None
+        ):
             return statement
         label = f"S{next(count)}"
         if statement.instance.label == label:

@@ -13,11 +13,17 @@ import numpy as np
 from ..errors import KernelSyntaxError
 from ..ir.affine import Affine
 from ..ir.affine import name as name_form
-from ..ir.dtypes import DType
-from ..ir.nodes import Const, Index, Load
+from ..ir.dtypes import DType, i64
+from ..ir.nodes import Const, Expr, Index, Load
 from ..ir.printer import print_tensor
 from . import values
-from .advice import REFUSED_EXPRESSIONS, REFUSED_OPERATORS, not_affine, not_callable
+from .advice import (
+    REFUSED_EXPRESSIONS,
+    REFUSED_OPERATORS,
+    not_affine,
+    not_callable,
+    not_integer,
+)
 from .builtins import (
     BINARY_FUNCTIONS,
     CASTS,
@@ -32,6 +38,7 @@ from .names import Names
 from .saturation import saturate
 from .scope import Alias, Array, Axis, Scalar, Scope, Temporary
 from .source import Source
+from .subscripts import Subscripts, read_element
 from .values import Mismatch, Value
 
 _BINARY: dict[type[ast.operator], str] = {
@@ -307,8 +314,11 @@ class ExpressionParser:
 
     # --- subscripts -----------------------------------------------------------
 
-    def element(self, node: ast.Subscript) -> tuple[Array, tuple[Affine, ...]]:
-        """Return the tensor and the subscripts of `A[i, j]`."""
+    def element(self, node: ast.Subscript) -> tuple[Array, Subscripts]:
+        """Return the tensor and the subscripts of `A[i, j]`.
+
+        They are forms, or expressions if some are known only when the kernel runs.
+        """
         array = self._array(node)
         shape = array.tensor.shape
         inner = node.slice
@@ -322,9 +332,11 @@ class ExpressionParser:
                 f"{print_tensor(array.tensor)}, but {given} "
                 f"subscript{'s' * (given != 1)} {'are' if given != 1 else 'is'} given",
             )
-        index = tuple(self.affine(each, "a subscript") for each in subscripts)
+        parts = [self._subscript(each) for each in subscripts]
         texts = [self.source.text(each) for each in subscripts]
-        for axis, form in enumerate(index):
+        for axis, form in enumerate(parts):
+            if not isinstance(form, Affine):
+                continue
             if form.is_constant and form.constant < 0:
                 texts[axis] = str(shape[axis] + form.constant)
                 raise self.source.type_error(
@@ -334,7 +346,18 @@ class ExpressionParser:
                 )
             if form.is_constant and (shape[axis] - form).is_constant:
                 self._check_inside(subscripts[axis], form.constant, shape[axis])
-        return array, index
+        return array, tuple(parts)
+
+    def _subscript(self, node: ast.expr) -> Affine | Expr:
+        """Return the form that *node* is, or an integer that data decides."""
+        value = self.value(node)
+        form = values.form_of(value)
+        if form is not None:
+            return form
+        if value.dtype.kind != "int":
+            text = self.source.text(node)
+            raise self.source.type_error(node, not_integer(text, value))
+        return values.cast(value, i64, self.source.span(node)).expr
 
     def _array(self, node: ast.Subscript) -> Array:
         if not isinstance(node.value, ast.Name):
@@ -383,9 +406,7 @@ class ExpressionParser:
         array, index = self.element(node)
         if not array.initialised:
             raise self.source.type_error(node, self.uninitialised(node))
-        tensor = array.tensor
-        span = self.source.span(node)
-        return Value(Load(tensor.name, index, tensor.dtype, span=span))
+        return Value(read_element(array.tensor, index, self.source.span(node)))
 
     def uninitialised(self, node: ast.Subscript) -> str:
         """Return the message for a read of a tensor before its first write."""

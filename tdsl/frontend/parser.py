@@ -17,6 +17,7 @@ from .scope import Scope, Temporary
 from .signature import SignatureParser
 from .source import Source, read_source
 from .statements import KernelParser
+from .subscripts import trusted
 
 
 def parse(
@@ -34,6 +35,7 @@ def parse(
         function, scope = _parse_once(pyfunc, source, captured, known)
         found = scope.inferred()
         if not found:
+            function = trusted(function)
             verify(function)
             return function
         known |= found
