@@ -25,10 +25,11 @@ def fault_error(function: Function, fault: Check) -> KernelFaultError:
     dims = fault.witness.dims if fault.witness else ()
     sizes = ", ".join(f"{name}={size}" for name, size in dims)
     where = f" for {sizes}" if sizes else ""
-    message = (
-        f"{function.name}: the kernel {fault.reason}{where}: {_advice(function, fault)}"
-    )
     span = fault.span or function.span
+    message = (
+        f"{function.name}: the kernel {fault.reason}{where}: "
+        f"{_advice(function, fault)}{span.calls if span else ''}"
+    )
     return KernelFaultError(message, *([_details(span)] if span else []))
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from ..ir.nodes import Binary, Gather, Load
+from ..ir.nodes import Binary, Function, Gather, Load
 from ..ir.walk import walk
 from .builtins import CASTS, VALUE_FUNCTIONS, KernelFunction
 from .values import Value
@@ -79,12 +79,23 @@ def not_callable(text: str, callee: Any) -> str:
     if cast:
         return f"`{text}` is no cast of the kernel language: write `{cast}(x)`"
     last = text.rpartition(".")[2]
+    if kernel_function(callee) is not None:
+        return (
+            f"`{text}` is a kernel, and gives tensors: call it in a statement of its "
+            f"own, `T = {text}(...)`"
+        )
     if last in _OTHER_FUNCTIONS:
         return _OTHER_FUNCTIONS[last]
     if isinstance(callee, KernelFunction):
         return f"`{text}` cannot be called here"
     known = ", ".join(VALUE_FUNCTIONS)
     return f"a kernel cannot call `{text}`; it can call casts and {known}"
+
+
+def kernel_function(value: Any) -> Function | None:
+    """Return the parsed text of *value*, if it is a kernel."""
+    found = getattr(value, "function", None)
+    return found if isinstance(found, Function) else None
 
 
 def not_integer(text: str, value: Value) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from ..ir.affine import Affine
 from ..ir.dtypes import DType
 from ..ir.nodes import (
     Alloc,
@@ -97,14 +98,16 @@ class AssignmentParser:
     def _written(self, target: ast.Subscript) -> tuple[Array, Subscripts]:
         array, index = self.expressions.element(target)
         if array.role is Role.INPUT:
-            kind = print_tensor(array.tensor)
-            raise self.source.type_error(
-                target,
-                f"`{array.tensor.name}` is an input and cannot be written: declare it "
-                f"as `tdsl.inout({kind})`, or as `tdsl.out({kind})` if all of it is "
-                "written",
-            )
+            raise self.source.type_error(target, self.is_input(array))
         return array, index
+
+    def is_input(self, array: Array) -> str:
+        """Return the message for a write to *array*, an input."""
+        kind = print_tensor(array.tensor)
+        return (
+            f"`{array.tensor.name}` is an input and cannot be written: declare it as "
+            f"`tdsl.inout({kind})`, or as `tdsl.out({kind})` if all of it is written"
+        )
 
     def _stored(self, node: ast.expr, value: Value, dtype: DType, target: str) -> Expr:
         """Return *value* as *dtype*, if that loses nothing."""
@@ -339,6 +342,21 @@ class AssignmentParser:
             root_name(node.func) is not None
             and self._callee_name(node) in TENSOR_FUNCTIONS
         )
+
+    def result(
+        self,
+        target: ast.Name,
+        shape: tuple[Affine, ...],
+        dtype: DType,
+        block: list[Stmt],
+    ) -> str:
+        """Bind *target* to a new tensor that a call fills; return its name."""
+        self._assignable(target)
+        self._make_tensor(target, Creation(shape, dtype, None), block)
+        array = self.scope.find(target.id)
+        assert isinstance(array, Array)
+        array.initialised = array.written = True
+        return array.tensor.name
 
     def _make_tensor(
         self, target: ast.Name, creation: Creation, block: list[Stmt]

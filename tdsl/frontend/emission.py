@@ -9,12 +9,17 @@ from ..ir.affine import Affine
 from ..ir.affine import constant as constant_form
 from ..ir.affine import name as name_form
 from ..ir.nodes import (
+    Alloc,
     Block,
+    Const,
     Expr,
     For,
     If,
+    Index,
     Instance,
+    Load,
     LoopKind,
+    Memory,
     Reduce,
     ReduceOp,
     Scatter,
@@ -50,7 +55,8 @@ class Emitter:
             inner = [loop(axis, Header(axis, zero, (size,), 1, span), inner)]
         block.extend(inner)
 
-    def _instance(self) -> Instance:
+    def instance(self) -> Instance:
+        """Return a new label at the current iteration."""
         label = f"S{self.labels}"
         self.labels += 1
         return Instance(label, tuple(name_form(axis) for axis in self.scope.axes))
@@ -64,8 +70,18 @@ class Emitter:
         span: Span,
     ) -> None:
         """Append `tensor[index] = value`."""
-        instance = self._instance()
+        instance = self.instance()
         block.append(write_element(tensor, index, None, value, instance, span))
+
+    def kept(self, value: Expr, name: str, block: list[Stmt]) -> Expr:
+        """Return *value* if it is simple, else a load of the new variable *name*."""
+        if isinstance(value, Const | Index | Load):
+            return value
+        span = value.span
+        assert span is not None
+        block.append(Alloc(Tensor(name, value.dtype, ()), Memory.REGISTER, span=span))
+        self.store(name, (), value, block, span)
+        return Load(name, (), value.dtype, span=span)
 
     def reduce(
         self,
@@ -77,7 +93,7 @@ class Emitter:
         span: Span,
     ) -> None:
         """Append `tensor[index] = op(tensor[index], value)`."""
-        instance = self._instance()
+        instance = self.instance()
         block.append(write_element(tensor, index, op, value, instance, span))
 
 

@@ -27,11 +27,15 @@ from .advice import (
 from .builtins import (
     BINARY_FUNCTIONS,
     CASTS,
+    STATEMENT_FUNCTIONS,
     TENSOR_FUNCTIONS,
     function_name,
 )
 from .captured import root_name
+from .inline import InlineFunction
+from .inlining import inlined
 from .names import Names
+from .saturation import saturate
 from .scope import Alias, Array, Axis, Scalar, Scope, Temporary
 from .source import Source
 from .subscripts import Subscripts, read_element
@@ -271,6 +275,9 @@ class ExpressionParser:
             raise self.source.syntax_error(
                 node.keywords[0], f"`{text}` takes no keyword arguments here"
             )
+        if isinstance(callee, InlineFunction):
+            arguments = [self.value(each) for each in node.args]
+            return inlined(callee, node, arguments, self.names, _evaluate)
         if isinstance(callee, DType):
             self._count(node, text, 1, 1)
             return values.cast(self.value(node.args[0]), callee, span)
@@ -279,10 +286,13 @@ class ExpressionParser:
             raise self.source.syntax_error(
                 node, f"`{text}` makes a tensor: write `T = {self.source.text(node)}`"
             )
-        if name in ("range", "grid"):
-            raise self.source.syntax_error(
-                node, f"`{text}` stands after `in`: write `for i in {text}(...):`"
-            )
+        if name in STATEMENT_FUNCTIONS:
+            instead = STATEMENT_FUNCTIONS[name].format(text)
+            raise self.source.syntax_error(node, f"`{text}` {instead}")
+        if name == "saturate":
+            self._count(node, text, 2, 2)
+            number, dtype = node.args
+            return saturate(self.value(number), self.dtype(dtype), span)
         if name is None:
             raise self.source.syntax_error(node.func, not_callable(text, callee))
         if name in ("min", "max"):
@@ -408,6 +418,11 @@ class ExpressionParser:
             kind = print_tensor(binding.tensor)
             instead += f", or declare it as `tdsl.inout({kind})`"
         return f"`{name}` is read before anything is written to it: {instead}"
+
+
+def _evaluate(node: ast.expr, names: Names) -> Value:
+    """Return the value of *node* in the text of an inline function."""
+    return ExpressionParser(names).value(node)
 
 
 def is_index(value: Value) -> bool:

@@ -64,7 +64,7 @@ def branched(choice: Choice) -> list[Stmt]:
         key = _key(statement, inside)
         other = _find(otherwise, start, key, inside) if key else None
         if other is None:
-            unset = choice.fresh - written(otherwise[:start])
+            unset = choice.fresh and choice.fresh - written(otherwise[:start])
             yes = _Predicate(condition, inside | unset, span)
             result.append(yes.statement(statement))
             continue
@@ -96,6 +96,19 @@ def written(statements: Iterable[Stmt]) -> set[str]:
     """Return the tensors that *statements* write."""
     nodes = (node for statement in statements for node in walk(statement))
     return {node.tensor for node in nodes if isinstance(node, Store | Reduce | Scatter)}
+
+
+def may_read_unset(variable: str, statements: list[Stmt]) -> bool:
+    """Whether one of *statements* reads *variable* and none sets it before for sure.
+
+    Such a read is the old value of a choice, whose value is never used.
+    """
+    for statement in statements:
+        if any(load.tensor == variable for load in loads(statement)):
+            return True
+        if isinstance(statement, Store) and statement.tensor == variable:
+            return False
+    return False
 
 
 def with_condition_in_place(

@@ -48,6 +48,14 @@ class Span:
     caller: Span | None = None
     callee: str = ""
 
+    @property
+    def calls(self) -> str:
+        """Through which calls the kernel comes here, to append to a message."""
+        if self.caller is None:
+            return ""
+        place = f" (in `{self.callee}`, called in line {self.caller.line})"
+        return place + self.caller.calls
+
 
 # --- expressions ------------------------------------------------------------------
 

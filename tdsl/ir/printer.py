@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from .affine import Affine
+from .affine import Affine, FloorDiv
 from .nodes import (
     Alloc,
     Assumptions,
@@ -137,13 +137,22 @@ def bound(function: str, forms: tuple[Affine, ...]) -> str:
 
 
 def print_condition(form: Affine) -> str:
-    """Return `form >= 0` as people write it: `M >= N + 1`."""
+    """Return `form >= 0` as people write it: `M >= N + 1`, or `M % 4 == 0`."""
+    for atom, count in form.terms:
+        if isinstance(atom, FloorDiv) and count == atom.divisor:
+            multiple = Affine(((atom, count),))
+            if form == multiple - atom.numerator:
+                return f"{_operand(atom.numerator)} % {count} == 0"
     left = [(atom, count) for atom, count in form.terms if count > 0]
     right = [(atom, -count) for atom, count in form.terms if count < 0]
     more, less = max(form.constant, 0), max(-form.constant, 0)
     if not left:
         return f"{Affine(tuple(right), less)} <= {more}"
     return f"{Affine(tuple(left), more)} >= {Affine(tuple(right), less)}"
+
+
+def _operand(form: Affine) -> str:
+    return str(form) if str(form).isidentifier() else f"({form})"
 
 
 def _param(param: Param) -> str:

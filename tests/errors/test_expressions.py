@@ -152,7 +152,7 @@ CASES = (
         (
             "a kernel cannot call `np.arctan`; it can call casts and abs, ceil, cos, "
             "erf, exp, exp2, expm1, floor, log, log1p, log2, max, min, pow, rsqrt, "
-            "sigmoid, sin, sqrt, tanh"
+            "saturate, sigmoid, sin, sqrt, tanh"
         ),
     ),
     Misuse(
@@ -286,7 +286,7 @@ CASES = (
         """,
         KernelSyntaxError,
         "tdsl.grid(M)",
-        "`tdsl.grid` stands after `in`: write `for i in tdsl.grid(...):`",
+        "`tdsl.grid` stands after `in`: write `for i, j in tdsl.grid(...):`",
     ),
     Misuse(
         "unknown_name",
