@@ -21,7 +21,7 @@ import numpy as np
 from ..ir.affine import Affine
 from ..ir.dtypes import DType
 from ..ir.nodes import ReduceOp
-from .grid import Array, Grid, Location, VectorAxis, locate
+from .grid import Array, Grid, Location, VectorAxis, locate, private_subscripts
 from .uncertain import EXACT, Uncertain, rounding
 
 Parts = tuple[Array, ...]
@@ -170,6 +170,15 @@ class Cells:
     def locate(self, grid: Grid, tensor: str, index: tuple[Affine, ...]) -> Location:
         """Return where `tensor[index]` lies, for all of *grid*."""
         return locate(grid, tensor, self.shape, index, self.private)
+
+    def private_subscripts(self, grid: Grid) -> tuple[Array, ...]:
+        """Return the subscripts along the private axes, for all of *grid*."""
+        return private_subscripts(grid, self.private)
+
+    def doubt(self) -> None:
+        """Claim nothing of any element from now on."""
+        value = self.settled().value
+        self.parts, self.op = (value, np.full(self.shape, np.inf)), None
 
     def read(self, location: Location) -> Uncertain:
         """Return elements with their bounds."""

@@ -2,8 +2,10 @@
 
 `compile_function` gives a `CompiledFunction` whose entry is a Numba dispatcher: one
 positional argument per parameter (an array, or a number for a scalar), then one integer
-per dim, then the lifted sizes. One module is made per combination of stride classes,
-when it is first asked for; machine code is made at its first call or by `compile`.
+per dim, then the lifted sizes. Where data chooses elements that are checked, a function
+around the dispatcher raises what went wrong. One module is made per combination of
+stride classes, when it is first asked for; machine code is made at its first call or by
+`compile`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from numba.np import numpy_support
 from ..errors import BackendError
 from ..ir.nodes import Function, Param, Role
 from ..target import Target
+from .faults import checked_entry
 from .modules import load_module
 from .source import LAYOUTS, Source, emit_source
 from .threads import start_threads
@@ -52,13 +55,14 @@ class CompiledFunction:
             "runtime_sizes": runtime_sizes,
         }
         self._sources: dict[tuple[str, ...], Source] = {}
+        self._dispatchers: dict[tuple[str, ...], Any] = {}
         self._entries: dict[tuple[str, ...], Any] = {}
         self._paths: dict[tuple[str, ...], Path] = {}
         self._default = ("C",) * len(function.params)
 
     @property
     def entry(self) -> Any:
-        """The Numba dispatcher for row-major arrays."""
+        """The code for row-major arrays."""
         return self.entry_for(self._default)
 
     @property
@@ -85,13 +89,24 @@ class CompiledFunction:
         return self._sources[key]
 
     def entry_for(self, layouts: Sequence[str]) -> Any:
-        """Return the dispatcher for these stride classes, one per parameter.
+        """Return the code for these stride classes, one per parameter.
 
         "C" row-major, "F" column-major, "U" unit last stride, "A" any strides; the
-        class of a scalar parameter is ignored.
+        class of a scalar parameter is ignored. It is the dispatcher of Numba, behind a
+        check of the fault word where subscripts may be out of range.
         """
         key = self._key(layouts)
         entry = self._entries.get(key)
+        if entry is None:
+            entry = self._dispatcher_for(key)
+            sites = self.source_for(key).sites
+            if sites:
+                entry = checked_entry(entry, sites)
+            self._entries[key] = entry
+        return entry
+
+    def _dispatcher_for(self, key: tuple[str, ...]) -> Any:
+        entry = self._dispatchers.get(key)
         if entry is None:
             source = self.source_for(key)
             if self._options["parallel"]:
@@ -100,7 +115,7 @@ class CompiledFunction:
             entry = getattr(module, source.name)
             assert module.__file__ is not None
             self._paths[key] = Path(module.__file__)
-            self._entries[key] = entry
+            self._dispatchers[key] = entry
         return entry
 
     def _key(self, layouts: Sequence[str]) -> tuple[str, ...]:
@@ -121,7 +136,7 @@ class CompiledFunction:
         The dispatcher then compiles no more: it converts what it is given.
         """
         key = self._key(layouts or self._default)
-        entry, signature = self.entry_for(key), self._signature(key)
+        entry, signature = self._dispatcher_for(key), self._signature(key)
         with _COMPILING:
             if signature in entry.overloads:
                 return
@@ -136,13 +151,16 @@ class CompiledFunction:
         arguments: list[Any] = []
         for param, layout in zip(self.function.params, layouts, strict=True):
             arguments.append(_argument_type(param, layout))
-        count = len(self.function.dims) + len(self.source_for(layouts).sizes)
-        return (*arguments, *[types.int64] * count)
+        source = self.source_for(layouts)
+        arguments += [types.int64] * (len(self.function.dims) + len(source.sizes))
+        if source.sites:
+            arguments.append(types.Array(types.int64, 1, "C"))
+        return tuple(arguments)
 
     def assembly(self, layouts: Sequence[str] | None = None) -> str:
         """Return the machine code as text, compiled afresh."""
         chosen = layouts or self._default
-        entry = self.entry_for(chosen)
+        entry = self._dispatcher_for(self._key(chosen))
         options = {**entry.targetoptions}
         options.pop("cache", None)
         options.pop("nopython", None)

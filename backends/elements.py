@@ -7,10 +7,21 @@ from collections.abc import Mapping
 from ..errors import BackendError
 from ..ir.affine import Affine, name
 from ..ir.dtypes import boolean, i64
-from ..ir.nodes import Binary, Expr, Load, Reduce, ReduceOp, Store
-from ..ir.walk import loads
+from ..ir.nodes import (
+    Binary,
+    Expr,
+    Gather,
+    Load,
+    Reduce,
+    ReduceOp,
+    Scatter,
+    Store,
+    Write,
+)
+from ..ir.walk import reads
+from .choices import Choices
 from .declarations import Declarations
-from .expressions import Expressions, Value, is_product
+from .expressions import Expressions, Value, Visit, is_product
 from .plan import LeafPlan, Plan
 from .point import NO_MASKS, Masks, Point, is_nonnegative
 from .storage import LANE, Addresses, Storage, Stride, without_lane
@@ -34,6 +45,7 @@ class Elements:
         addresses: Addresses,
         expressions: Expressions,
         declared: Declarations,
+        choices: Choices,
         plan: Plan,
         identifiers: Mapping[str, str],
     ) -> None:
@@ -41,11 +53,12 @@ class Elements:
         self._addresses = addresses
         self._expressions = expressions
         self._declared = declared
+        self._choices = choices
         self._plan = plan
         self._ids = identifiers
         self._dropped: frozenset[Affine] = frozenset()
 
-    def write(self, leaf: Store | Reduce, point: Point) -> None:
+    def write(self, leaf: Write, point: Point) -> None:
         """Write a statement at a point of the tile loops."""
         plan = self._plan.leaves[id(leaf)]
         self._dropped = plan.dropped
@@ -73,9 +86,12 @@ class Elements:
             self._guarded_leaf(leaf, plan, point, masks)
 
     def _guarded_leaf(
-        self, leaf: Store | Reduce, plan: LeafPlan, point: Point, masks: Masks
+        self, leaf: Write, plan: LeafPlan, point: Point, masks: Masks
     ) -> None:
-        if masks.lanes and not plan.rectangular:
+        if isinstance(leaf, Scatter):
+            visit = self._writing(point, masks)
+            self._choices.scatter(leaf, point, visit, UPDATES)
+        elif masks.lanes and not plan.rectangular:
             mask = self._mask(masks.lanes, (), point)
             with self._writer.block(f"if {self._expressions.call('any_lane', mask)}:"):
                 self.assign(leaf, self._value(leaf, point, masks), point, masks)
@@ -83,12 +99,7 @@ class Elements:
             self.assign(leaf, self._value(leaf, point, masks), point, masks)
 
     def _value(self, leaf: Store | Reduce, point: Point, masks: Masks) -> Value:
-        def read(load: Load) -> Value:
-            return self._read(load, point, masks)
-
-        def write(expr: Expr) -> Value:
-            return self._expressions.write(expr, point.lanes, read, point.at)
-
+        write = self._writing(point, masks)
         if isinstance(leaf, Store):
             return write(leaf.value)
         old = self._old(leaf, point, masks)
@@ -97,6 +108,34 @@ class Elements:
             a, b = self._expressions.factors(value, write)
             return self._expressions.multiply_add(a, b, old)
         return self._expressions.combine(UPDATES[leaf.op], old, write(value))
+
+    def _writing(
+        self,
+        point: Point,
+        masks: Masks,
+        used: Value | None = None,
+        narrow: bool = False,
+    ) -> Visit:
+        """Return the function that writes expressions at *point*.
+
+        With *narrow*, what is the same in all lanes is loaded as one number.
+        """
+
+        def read(load: Load) -> Value:
+            return self._read(load, point, masks, narrow=narrow)
+
+        def gather(node: Gather, used: Value | None) -> Value:
+            live = None
+            if masks.lanes or masks.scalars:
+                live = self._mask(masks.lanes, masks.scalars, point)
+            visit = self._writing(point, masks, used, narrow=True)
+            return self._choices.gather(node, visit, used, point, live)
+
+        def write(expr: Expr) -> Value:
+            lanes = point.lanes
+            return self._expressions.write(expr, lanes, read, point.at, gather, used)
+
+        return write
 
     def combine(self, leaf: Reduce, value: Value, point: Point) -> None:
         """Write the update of a reduction by *value*, in all iterations."""
@@ -157,13 +196,18 @@ class Elements:
     # --- reading ------------------------------------------------------------------
 
     def _read(
-        self, load: Load, point: Point, masks: Masks, target: bool = False
+        self,
+        load: Load,
+        point: Point,
+        masks: Masks,
+        target: bool = False,
+        narrow: bool = False,
     ) -> Value:
         if load.tensor in self._declared.scalars:
             return self._declared.scalars[load.tensor]
         if load.tensor in self._declared.registers:
             return self._read_register(load, point)
-        return self._read_memory(load, point, masks, target)
+        return self._read_memory(load, point, masks, target, narrow)
 
     def _read_register(self, load: Load, point: Point) -> Value:
         registers = self._declared.registers[load.tensor]
@@ -182,7 +226,7 @@ class Elements:
         return Value(variable, registers.dtype, 0)
 
     def _read_memory(
-        self, load: Load, point: Point, masks: Masks, target: bool
+        self, load: Load, point: Point, masks: Masks, target: bool, narrow: bool
     ) -> Value:
         expressions = self._expressions
         storage = self._declared.storage[load.tensor]
@@ -197,6 +241,8 @@ class Elements:
         if offset.lane == 0:
             token = expressions.token(load.dtype, 0)
             text = expressions.call("load", storage.base, offset.text, token)
+            if narrow:
+                return self._loaded(load, text, 0)
             if lanes and not private:
                 token = expressions.token(load.dtype, lanes)
                 text = expressions.call("load_splat", storage.base, offset.text, token)
@@ -281,7 +327,7 @@ class Elements:
             return False
         if any(guard.full not in point.assumed for guard in guards):
             return False
-        if any(load.tensor == leaf.tensor for load in loads(leaf)):
+        if any(read.tensor == leaf.tensor for read in reads(leaf)):
             return False
         *outer, last = map(point.at, leaf.index)
         return (

@@ -24,9 +24,11 @@ from ..ir.nodes import (
     Load,
     LoopKind,
     Reduce,
+    Scatter,
     Stmt,
     Store,
 )
+from .choices import Choices
 from .declarations import Declarations
 from .elements import UPDATES, Elements
 from .expressions import Expressions, Value, type_token
@@ -74,11 +76,15 @@ class Emitter:
             identifiers,
             register_layouts(function),
         )
+        self.choices = Choices(
+            function, writer, self._addresses, self._expressions, self.declared
+        )
         self._elements = Elements(
             writer,
             self._addresses,
             self._expressions,
             self.declared,
+            self.choices,
             self._plan,
             identifiers,
         )
@@ -101,7 +107,7 @@ class Emitter:
                 self._if(statement, point)
             case Alloc():
                 self.declared.declare(statement, point)
-            case Store() | Reduce():
+            case Store() | Reduce() | Scatter():
                 self._elements.write(statement, point)
             case _:
                 assert_never(statement)

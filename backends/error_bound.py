@@ -27,17 +27,19 @@ from ..ir.nodes import (
     Reduce,
     ReduceOp,
     Role,
+    Scatter,
     Stmt,
     Store,
     Tensor,
 )
 from ..ir.numerics import Numerics
-from ..ir.walk import loads, loops
+from ..ir.walk import loops, read_forms, reads
 from .accumulate import Cells, lift, reduce_parts
+from .chosen import choose
 from .contraction import Contraction, factors_of
-from .grid import Array, Grid, Slices, VectorAxis
+from .grid import Array, Elements, Grid, Location, Slices, VectorAxis
 from .independence import Question, is_independent, question
-from .uncertain import EXACT
+from .uncertain import EXACT, Uncertain
 from .uncertain_expr import evaluate, wide
 
 GRID_LIMIT = 1 << 20
@@ -139,6 +141,8 @@ class _Evaluation:
                 self.store(statement, grid)
             case Reduce():
                 self.reduce(statement, grid)
+            case Scatter():
+                self.scatter(statement, grid)
             case Alloc():
                 extents = [np.max(grid.form(form)) for form in statement.tensor.shape]
                 shape = grid.shape + tuple(map(int, extents))
@@ -202,15 +206,55 @@ class _Evaluation:
                 self.reduce(statement, half)
             return
         location = cells.locate(grid, statement.tensor, statement.index)
-        terms = lift(
-            statement.op,
-            evaluate(statement.value, grid, self.cells, self.numerics),
-            cells.dtype,
-            1,
-        )
+        value = evaluate(statement.value, grid, self.cells, self.numerics)
+        self._accumulate(cells, statement.op, location, value, grid)
+
+    def _accumulate(
+        self,
+        cells: Cells,
+        op: ReduceOp,
+        location: Location,
+        value: Uncertain,
+        grid: Grid,
+    ) -> None:
+        terms = lift(op, value, cells.dtype, 1)
         axes = tuple(sorted(set(range(len(grid.axes))) - location.axes))
-        parts = reduce_parts(statement.op, terms, cells.dtype, grid, axes)
-        cells.accumulate(statement.op, location, parts)
+        parts = reduce_parts(op, terms, cells.dtype, grid, axes)
+        cells.accumulate(op, location, parts)
+
+    def scatter(self, statement: Scatter, grid: Grid) -> None:
+        """Write where data chooses; iterations run at once only for an update."""
+        if grid.size > GRID_LIMIT:
+            for half in _halves(grid):
+                self.scatter(statement, half)
+            return
+
+        def value(expr: Expr) -> Uncertain:
+            return evaluate(expr, grid, self.cells, self.numerics)
+
+        inside: Grid | None = grid
+        if statement.condition is not None:
+            condition = value(statement.condition)
+            if not condition.is_exact and condition.error.any():
+                self.cells[statement.tensor].doubt()
+                return
+            inside = grid.where(condition.value)
+        cells = self.cells[statement.tensor]
+        choice = choose(statement, grid, cells, value)
+        if inside is None or choice is None:
+            return
+        if not choice.exact.all():
+            cells.doubt()
+            return
+        inside = inside.where(choice.inside)
+        if inside is None:
+            return
+        location = Elements(choice.subscripts, inside)
+        if statement.op is None:
+            cells.store(location, value(statement.value))
+        else:
+            new = value(statement.value)
+            self._accumulate(cells, statement.op, location, new, inside)
 
     def _contract(self, statement: Reduce, grid: Grid, cells: Cells) -> bool:
         """Do a sum of products as a contraction, if it is one and if it pays."""
@@ -237,9 +281,9 @@ class _Evaluation:
 
     def _factor_size(self, factor: Expr, grid: Grid) -> int:
         used: set[str] = set()
-        for load in loads(factor):
+        for load in reads(factor):
             used.update(axis.name for axis in self.cells[load.tensor].private)
-            used.update(*(form.names() for form in load.index))
+        used.update(*(form.names() for form in read_forms(factor)))
         return prod(axis.count for axis in grid.axes if axis.name in used)
 
 

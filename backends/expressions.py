@@ -20,11 +20,13 @@ from ..ir.nodes import (
     Cast,
     Const,
     Expr,
+    Gather,
     Index,
     Load,
     Select,
     Unary,
 )
+from ..ir.walk import gathers
 from .storage import LANE, Addresses
 from .vocabulary import FUNCTIONS
 from .writer import Writer
@@ -54,6 +56,12 @@ def type_token(dtype: DType, lanes: int) -> str:
     if lanes:
         return f"{dtype.name}x{lanes}"
     return "boolean" if dtype.name == "bool" else dtype.name
+
+
+Read = Callable[[Load], Value]
+Visit = Callable[[Expr], Value]
+ReadChosen = Callable[[Gather, Value | None], Value]
+"""Write a gather, given where its value is used."""
 
 
 class Expressions:
@@ -102,12 +110,20 @@ class Expressions:
         self,
         expr: Expr,
         lanes: int,
-        read: Callable[[Load], Value],
+        read: Read,
         resolve: Callable[[Affine], Affine],
+        gather: ReadChosen,
+        used: Value | None = None,
     ) -> Value:
-        """Return *expr* as text, inside a loop over *lanes* lanes (0: none)."""
+        """Return *expr* as text, inside a loop over *lanes* lanes (0: none).
 
-        def visit(node: Expr) -> Value:
+        *used* says where anything is done with the value; None means everywhere.
+        """
+
+        def visit(node: Expr, used: Value | None) -> Value:
+            def inner(part: Expr) -> Value:
+                return visit(part, used)
+
             match node:
                 case Const():
                     return self._constant(node)
@@ -115,24 +131,26 @@ class Expressions:
                     return self._index(resolve(node.value), node.dtype, lanes)
                 case Load():
                     return read(node)
+                case Gather():
+                    return gather(node, used)
                 case Unary():
                     operation = "neg" if node.op == "neg" else "logical_not"
-                    return self._apply(operation, node.dtype, visit(node.operand))
+                    return self._apply(operation, node.dtype, inner(node.operand))
                 case Binary():
-                    return self._binary(node, visit)
+                    return self._binary(node, inner)
                 case Call():
-                    return self._function(node, visit(node.operand))
+                    return self._function(node, inner(node.operand))
                 case Select():
-                    return self._select(node, visit)
+                    return self._select(node, visit, used)
                 case Cast():
-                    operand = visit(node.operand)
+                    operand = inner(node.operand)
                     token = self.token(node.dtype, operand.lanes)
                     text = self.call("convert", operand.text, token)
                     return Value(text, node.dtype, operand.lanes)
                 case _:
                     assert_never(node)
 
-        return visit(expr)
+        return visit(expr, used)
 
     def factors(
         self, node: Binary, visit: Callable[[Expr], Value]
@@ -140,14 +158,14 @@ class Expressions:
         """Return the two operands of a product, which may be a square."""
         if node.op == "mul":
             return visit(node.left), visit(node.right)
-        base = self._named(visit(node.left))
+        base = self.named(visit(node.left))
         return base, base
 
-    def _named(self, value: Value) -> Value:
+    def named(self, value: Value, stem: str = "base") -> Value:
         """Return *value* as a variable, so that using it twice computes it once."""
         if value.text.isidentifier():
             return value
-        variable = self._writer.fresh("base")
+        variable = self._writer.fresh(stem)
         self._writer.line(f"{variable} = {value.text}")
         return Value(variable, value.dtype, value.lanes)
 
@@ -160,11 +178,11 @@ class Expressions:
         if exponent == -1:
             one = self._constant(Const(1.0, node.dtype))
             return self._apply("div", node.dtype, one, visit(node.left))
-        base = self._named(visit(node.left))
+        base = self.named(visit(node.left))
         square = self._apply("mul", node.dtype, base, base)
         if exponent == 2:
             return square
-        square = self._named(square)
+        square = self.named(square)
         other = square if exponent == 4 else base
         return self._apply("mul", node.dtype, square, other)
 
@@ -218,12 +236,32 @@ class Expressions:
             )
         return self._apply(operation, node.dtype, operand)
 
-    def _select(self, node: Select, visit: Callable[[Expr], Value]) -> Value:
-        condition = visit(node.condition)
-        then, otherwise = visit(node.then), visit(node.otherwise)
+    def _select(
+        self,
+        node: Select,
+        visit: Callable[[Expr, Value | None], Value],
+        used: Value | None,
+    ) -> Value:
+        condition = visit(node.condition, used)
+        taken = other = used
+        chosen = [any(gathers(side)) for side in (node.then, node.otherwise)]
+        if any(chosen):
+            condition = self.named(condition, "taken")
+        if chosen[0]:
+            taken = self.both(used, condition)
+        if chosen[1]:
+            opposite = self._apply("logical_not", condition.dtype, condition)
+            other = self.both(used, opposite)
+        then, otherwise = visit(node.then, taken), visit(node.otherwise, other)
         lanes = max(condition.lanes, then.lanes, otherwise.lanes)
         texts = [self.spread(value, lanes) for value in (then, otherwise)]
         return Value(self.call("select", condition.text, *texts), node.dtype, lanes)
+
+    def both(self, one: Value | None, other: Value) -> Value:
+        """Return the conjunction of two conditions; None always holds."""
+        if one is None:
+            return self.named(other, "used")
+        return self.named(self.combine("logical_and", one, other), "used")
 
     def _constant(self, node: Const) -> Value:
         if node.dtype.kind == "bool":

@@ -248,6 +248,13 @@ def locate(
     return Elements(checked, grid)
 
 
+def private_subscripts(
+    grid: Grid, private: tuple[VectorAxis, ...]
+) -> tuple[Array, ...]:
+    """Return the subscripts along *private* axes, for all of *grid*."""
+    return tuple(_array(grid, _private_line(grid, axis)) for axis in private)
+
+
 def _private_line(grid: Grid, axis: VectorAxis) -> Subscript:
     number = grid.numbers[axis.name]
     now = grid.axes[number]

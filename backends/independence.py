@@ -12,8 +12,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..ir.affine import Affine, name
-from ..ir.nodes import Alloc, For, Reduce, ReduceOp, Store
-from ..ir.walk import loads, walk
+from ..ir.nodes import (
+    Alloc,
+    For,
+    Gather,
+    Index,
+    Load,
+    Reduce,
+    ReduceOp,
+    Scatter,
+    Store,
+    Write,
+)
+from ..ir.walk import reads, walk
 from .grid import Grid
 
 Interval = tuple[int, int]
@@ -25,20 +36,23 @@ _DISTANCE = "distance between iterations"
 @dataclass(frozen=True, slots=True)
 class _Access:
     tensor: str
-    index: tuple[Affine, ...]
+    index: tuple[Affine | None, ...]  # None where data decides
     writes: bool
     op: ReduceOp | None
+    source: Write
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What decides for one loop: the loops inside, and for each pair of accesses the
-    differences of their subscripts. *private* locals belong to an iteration.
+    differences of their subscripts. *private* locals belong to an iteration. *ordered*
+    statements keep their order only if no other axis runs at once.
     """
 
     inner: tuple[For, ...]
     pairs: tuple[tuple[Affine, ...], ...]
     private: tuple[Alloc, ...]
+    ordered: bool
 
 
 def question(loop: For) -> Question:
@@ -49,6 +63,7 @@ def question(loop: For) -> Question:
     private = tuple(node for node in walk(loop) if isinstance(node, Alloc))
     names = {alloc.tensor.name for alloc in private}
     accesses = [each for each in _accesses(loop) if each.tensor not in names]
+    last = _overwriting(loop, accesses)
     away = {axis.axis: name(_primed(axis.axis)) for axis in (loop, *inner)}
     other = {**away, loop.axis: name(loop.axis) + name(_DISTANCE)}
     differences = {
@@ -58,13 +73,30 @@ def question(loop: For) -> Question:
         if write.writes
         and write.tensor == access.tensor
         and not _commute(write, access)
+        and write.source not in last
     }
     pairs = tuple(forms for forms in differences if forms is not None)
-    return Question(inner, pairs, private)
+    return Question(inner, pairs, private, bool(last))
+
+
+def _overwriting(loop: For, accesses: list[_Access]) -> list[Write]:
+    """Return the scatters of which the last iteration counts, if that is all to know.
+
+    They stand in *loop* itself, and nothing else in it uses their tensor.
+    """
+    return [
+        scatter
+        for scatter in loop.body.statements
+        if isinstance(scatter, Scatter)
+        and scatter.op is None
+        and sum(access.tensor == scatter.tensor for access in accesses) == 1
+    ]
 
 
 def is_independent(question: Question, loop: For, grid: Grid, span: Interval) -> bool:
     """Whether *loop*, running over *span* inside *grid*, may run all at once."""
+    if question.ordered and grid.axes:
+        return False
     if not question.pairs:
         return True
     ranges = {name: (value, value) for name, value in grid.scalars.items()}
@@ -87,11 +119,19 @@ def _primed(axis: str) -> str:
 
 def _accesses(loop: For) -> Iterator[_Access]:
     for node in walk(loop):
-        if isinstance(node, Store | Reduce):
-            op = node.op if isinstance(node, Reduce) else None
-            yield _Access(node.tensor, node.index, True, op)
-            for load in loads(node):
-                yield _Access(load.tensor, load.index, False, None)
+        if isinstance(node, Store | Reduce | Scatter):
+            op = None if isinstance(node, Store) else node.op
+            yield _Access(node.tensor, _forms(node), True, op, node)
+            for read in reads(node):
+                yield _Access(read.tensor, _forms(read), False, None, node)
+
+
+def _forms(access: Write | Load | Gather) -> tuple[Affine | None, ...]:
+    if isinstance(access, Store | Reduce | Load):
+        return access.index
+    return tuple(
+        part.value if isinstance(part, Index) else None for part in access.index
+    )
 
 
 def _commute(a: _Access, b: _Access) -> bool:
@@ -106,7 +146,11 @@ def _differences(
     The second iteration is described twice: by its distance (*other*), and by its
     own place in the loop's range (*away*).
     """
-    pairs = list(zip(write.index, access.index, strict=True))
+    pairs = [
+        (a, b)
+        for a, b in zip(write.index, access.index, strict=True)
+        if a is not None and b is not None
+    ]
     forms = tuple(a - b.substitute(n) for n in (other, away) for a, b in pairs)
     certain = any(
         form.names() == {_DISTANCE}

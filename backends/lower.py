@@ -8,7 +8,7 @@ from ..errors import BackendError
 from ..ir.affine import Affine, name
 from ..ir.nodes import Block, For, Function, If, Load, LoopKind, Memory, Stmt, Store
 from ..ir.verify import verify
-from ..ir.walk import allocations, loops, rewrite
+from ..ir.walk import allocations, loops, rewrite, scatters
 from .plan import TILE_KINDS, tile_loop
 from .registers import unroll_register_loops
 
@@ -19,6 +19,7 @@ def lower(function: Function) -> Function:
     """Return *function* in the form that the emitter takes."""
     _check(function)
     function = replace(function, body=without_sharing(function.body))
+    function = unroll_scatters(function)
     function = unroll_register_loops(function)
     function = vectorize_transpositions(function)
     return split_odd_vectors(function)
@@ -52,6 +53,19 @@ def without_sharing(block: Block) -> Block:
         else:
             result.append(replace(statement))
     return Block(tuple(result))
+
+
+def unroll_scatters(function: Function) -> Function:
+    """Write out the lanes of vectorized loops that scatter: two may meet."""
+
+    def unrolled(statement: Stmt) -> Stmt:
+        if not isinstance(statement, For) or statement.kind is not LoopKind.VECTORIZED:
+            return statement
+        if not any(scatters(statement)):
+            return statement
+        return replace(statement, kind=LoopKind.UNROLLED)
+
+    return rewrite(function, unrolled)
 
 
 def vectorize_transpositions(function: Function) -> Function:

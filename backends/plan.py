@@ -22,15 +22,19 @@ from ..ir.nodes import (
     Block,
     For,
     Function,
+    Gather,
     If,
+    Index,
     Load,
     LoopKind,
     Memory,
     Reduce,
+    Scatter,
     Stmt,
     Store,
+    Write,
 )
-from ..ir.walk import allocations, loads, walk
+from ..ir.walk import allocations, chosen_accesses, reads, walk
 from .facts import Facts
 
 TILE_KINDS = (LoopKind.UNROLLED, LoopKind.VECTORIZED)
@@ -156,9 +160,9 @@ class Plan:
             elif isinstance(statement, Alloc):
                 self._places[statement.tensor.name] = outer
             else:
-                yield statement.tensor, statement.index, outer
-                for load in loads(statement):
-                    yield load.tensor, load.index, outer
+                yield statement.tensor, _forms(statement), outer
+                for read in reads(statement):
+                    yield read.tensor, _forms(read), outer
 
     # --- guards ---------------------------------------------------------------------
 
@@ -283,7 +287,7 @@ class Plan:
             if isinstance(statement, For) and statement.kind is LoopKind.PARALLEL:
                 self.parallel_inside.add(id(statement))
             self.stored[id(statement)] = frozenset(stored)
-        elif isinstance(statement, Store | Reduce):
+        elif isinstance(statement, Store | Reduce | Scatter):
             pending = self._leaf(statement, outer)
             self.stored[id(statement)] = frozenset({statement.tensor})
         else:
@@ -308,38 +312,40 @@ class Plan:
         tensor uses the axis that the loop starts at.
         """
         origin = tile.start.names() & set(self.tiles)
+        if any(chosen_accesses(loop)):
+            return False
         leaves = [n for n in walk(loop) if isinstance(n, Store | Reduce)]
         return bool(origin) and all(
             self.leaves[id(leaf)].rectangular
             and not any(
                 id(load) in self.unsafe and f.names() & origin
-                for load in loads(leaf)
-                for f in load.index
+                for load in reads(leaf)
+                for f in _forms(load)
             )
             for leaf in leaves
         )
 
-    def _leaf(
-        self, statement: Store | Reduce, outer: tuple[For | If, ...]
-    ) -> frozenset[Affine]:
+    def _leaf(self, statement: Write, outer: tuple[For | If, ...]) -> frozenset[Affine]:
         guards = self._guards(outer)
         dropped: frozenset[Affine] = frozenset()
         rectangular = self._rectangular(outer)
-        # A dead iteration may only write where the tensor has room for it.
-        if rectangular and self.is_safe(statement, self.tiles_of(outer)):
+        # A dead iteration may only write where the tensor has room for it, and must not
+        # report a subscript that nobody uses.
+        chosen = any(chosen_accesses(statement))
+        if rectangular and not chosen and self.is_safe(statement, self.tiles_of(outer)):
             common = self._common.get(statement.tensor, frozenset())
             dropped = frozenset(
                 guard.form
                 for guard in guards
                 if common
-                and self.about_elements(statement.tensor, statement.index, guard.form)
+                and self.about_elements(statement.tensor, _forms(statement), guard.form)
                 in common
             )
         self.leaves[id(statement)] = LeafPlan(guards, dropped, rectangular)
         tiles = self.tiles_of(outer)
-        unsafe = [load for load in loads(statement) if not self.is_safe(load, tiles)]
+        unsafe = [read for read in reads(statement) if not self.is_safe(read, tiles)]
         self.unsafe.update(map(id, unsafe))
-        if len(dropped) == len(guards) and not unsafe:
+        if len(dropped) == len(guards) and not unsafe and not chosen:
             return frozenset()
         return frozenset(guard.full for guard in guards if guard.full is not None)
 
@@ -354,11 +360,13 @@ class Plan:
             for node in outer
         )
 
-    def is_safe(self, access: Load | Store | Reduce, tiles: list[TileLoop]) -> bool:
+    def is_safe(self, access: Load | Gather | Write, tiles: list[TileLoop]) -> bool:
         """Return whether *access* touches memory of ours in every iteration of tiles.
 
         That counts the iterations that guards would leave out.
         """
+        if isinstance(access, Gather | Scatter):
+            return False
         if not access.index:
             return True
         axes = {tile.axis for tile in tiles}
@@ -377,3 +385,10 @@ class Plan:
             if not (beyond.is_constant and beyond.constant >= 0):
                 return False
         return True
+
+
+def _forms(access: Load | Gather | Write) -> tuple[Affine, ...]:
+    """Return the affine subscripts of *access*: none of a tensor that data indexes."""
+    if isinstance(access, Gather | Scatter):
+        return tuple(part.value for part in access.index if isinstance(part, Index))
+    return access.index

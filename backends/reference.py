@@ -3,19 +3,22 @@
 Slow on purpose. Every loop kind runs sequentially, every operation is one operation
 on NumPy scalars of the exact dtype (`semantics.py`), and memory is checked: reading
 an element of an OUTPUT or a local before it is written, or a subscript outside the
-tensor, raises `CheckError` with the element and the source line.
+tensor, raises `CheckError` with the element and the source line. A subscript that data
+decides raises `SubscriptError`, unless it is in the branch that a conditional does not
+take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError, CheckError
+from ..errors import ArgumentError, CheckError, SubscriptError
 from ..ir.affine import Affine
 from ..ir.nodes import (
     Alloc,
@@ -27,20 +30,26 @@ from ..ir.nodes import (
     Expr,
     For,
     Function,
+    Gather,
     If,
     Index,
     Load,
     LoopKind,
     Param,
     Reduce,
+    ReduceOp,
     Role,
+    Scatter,
     Select,
     Span,
     Stmt,
     Store,
     Tensor,
     Unary,
+    Write,
 )
+from ..ir.walk import chosen_by_data
+from .faults import out_of_range, site_of
 from .semantics import (
     BINARY,
     apply_binary,
@@ -54,7 +63,7 @@ Order = Literal["forward", "reverse", "interleaved"]
 
 Element = tuple[int, ...]
 
-Recorder = Callable[[Store | Reduce, Element, Mapping[str, int]], None]
+Recorder = Callable[[Write, Element, Mapping[str, int]], None]
 """Called before each write with the statement, the element, and axes and dims."""
 
 
@@ -72,7 +81,8 @@ def interpret(
         for param in function.params
     }
     with np.errstate(all="ignore"):
-        _Run(storage, dict(dims), order, record).block(function.body, shuffled=False)
+        run = _Run(function.name, storage, dict(dims), order, record)
+        run.block(function.body, shuffled=False)
 
 
 @dataclass(slots=True)
@@ -109,6 +119,7 @@ def _dtype(tensor: Tensor) -> np.dtype[Any]:
 class _Run:
     """The state of one execution: memory and the values of axes and dims."""
 
+    kernel: str
     storage: dict[str, _Storage]
     names: dict[str, int]
     order: Order
@@ -129,6 +140,8 @@ class _Run:
                     self.block(statement.body, shuffled)
             case Store() | Reduce():
                 self.write(statement)
+            case Scatter():
+                self.scatter(statement)
             case Alloc():
                 extents = self.element(statement.tensor.shape)
                 shape = tuple(max(0, extent) for extent in extents)
@@ -154,11 +167,22 @@ class _Run:
         self.axes.pop()
 
     def write(self, statement: Store | Reduce) -> None:
-        value = self.value(statement.value)
         element = self.element(statement.index)
-        if isinstance(statement, Reduce):
+        op = statement.op if isinstance(statement, Reduce) else None
+        self.assign(statement, element, op, self.value(statement.value))
+
+    def scatter(self, statement: Scatter) -> None:
+        condition = statement.condition
+        if condition is None or self.value(condition):
+            value = self.value(statement.value)
+            self.assign(statement, self.chosen(statement), statement.op, value)
+
+    def assign(
+        self, statement: Write, element: Element, op: ReduceOp | None, value: Any
+    ) -> None:
+        if op is not None:
             before = self.read(statement.tensor, element, statement.span)
-            value = BINARY[statement.op.value](before, value)
+            value = BINARY[op.value](before, value)
         target = self.checked(statement.tensor, element, statement.span)
         if self.record is not None:
             self.record(statement, element, self.names)
@@ -176,6 +200,8 @@ class _Run:
                 )
             case Load():
                 return self.read(expr.tensor, self.element(expr.index), expr.span)
+            case Gather():
+                return self.read(expr.tensor, self.chosen(expr), expr.span)
             case Unary():
                 return apply_unary(expr.op, self.value(expr.operand), expr.dtype)
             case Binary():
@@ -184,12 +210,30 @@ class _Run:
             case Call():
                 return apply_call(expr.function, self.value(expr.operand), expr.dtype)
             case Select():
-                then, otherwise = self.value(expr.then), self.value(expr.otherwise)
-                return then if self.value(expr.condition) else otherwise
+                return self.select(expr)
             case Cast():
                 return apply_cast(self.value(expr.operand), expr.dtype)
             case _:
                 assert_never(expr)
+
+    def select(self, expr: Select) -> Any:
+        """Evaluate both branches; what the other one gathers need not exist."""
+        taken, other = expr.then, expr.otherwise
+        if not self.value(expr.condition):
+            taken, other = other, taken
+        with suppress(SubscriptError):
+            self.value(other)
+        return self.value(taken)
+
+    def chosen(self, access: Gather | Scatter) -> Element:
+        """Return the element that data chooses, after a check of its subscripts."""
+        element = tuple(int(self.value(part)) for part in access.index)
+        shape = self.storage[access.tensor].values.shape
+        for position in chosen_by_data(access.index):
+            if not 0 <= element[position] < shape[position]:
+                site = site_of(self.kernel, access, position)
+                raise out_of_range(site, element[position], shape[position])
+        return element
 
     def element(self, forms: tuple[Affine, ...]) -> Element:
         return tuple(form.evaluate(self.names) for form in forms)

@@ -17,12 +17,17 @@ from ..ir.nodes import (
     Block,
     For,
     Function,
+    Gather,
     If,
+    Index,
+    Load,
     LoopKind,
     Memory,
+    Scatter,
     Stmt,
+    Write,
 )
-from ..ir.walk import loads, rewrite, walk
+from ..ir.walk import reads, rewrite, walk
 from .plan import TILE_KINDS, tile_loop
 
 _LARGEST = 1024  # elements of a register tensor; more would only spill
@@ -80,10 +85,20 @@ def _accesses(
             yield from _accesses(statement.body, (*outer, statement), tensors)
         elif not isinstance(statement, Alloc):
             if statement.tensor in tensors:
-                yield statement.tensor, _Access(statement.index, outer)
-            for load in loads(statement):
-                if load.tensor in tensors:
-                    yield load.tensor, _Access(load.index, outer)
+                yield statement.tensor, _Access(_forms(statement), outer)
+            for read in reads(statement):
+                if read.tensor in tensors:
+                    yield read.tensor, _Access(_forms(read), outer)
+
+
+def _forms(access: Load | Gather | Write) -> tuple[Affine, ...]:
+    """Return the subscripts; what data decides is a name that no loop has."""
+    if not isinstance(access, Gather | Scatter):
+        return access.index
+    return tuple(
+        part.value if isinstance(part, Index) else name("@data")
+        for part in access.index
+    )
 
 
 def register_layouts(function: Function) -> dict[str, RegisterLayout]:

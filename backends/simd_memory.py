@@ -229,10 +229,14 @@ def _scatter(
 
 
 def _pointers(builder: Any, dtype: str, base: Any, offsets: Any) -> Any:
-    wide = offsets.type
-    scale = ir.Constant(wide, [ir.IntType(64)(storage_bytes(dtype))] * wide.count)
-    places = builder.add(_spread(builder, base, wide), builder.mul(offsets, scale))
-    return builder.inttoptr(places, ir.VectorType(ir.PointerType(), wide.count))
+    """Return the addresses of the lanes, as a base and offsets in elements.
+
+    That is the form that LLVM knows the machine's gathers by, with 32-bit offsets where
+    they are extended from these.
+    """
+    places = _pointer(builder, dtype, base, offsets)
+    places.type = ir.VectorType(ir.PointerType(), offsets.type.count)
+    return places
 
 
 def _all_lanes(lanes: int) -> Any:

@@ -18,13 +18,15 @@ from ..ir.nodes import (
     For,
     Function,
     If,
+    Index,
     LoopKind,
     Memory,
     Reduce,
+    Scatter,
     Stmt,
     Store,
 )
-from ..ir.walk import allocations, loads, loops, rewrite, walk
+from ..ir.walk import allocations, loops, read_forms, reads, rewrite, walk
 from .lower import fresh_axis
 
 _PLAIN = (LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.FUSED)
@@ -101,9 +103,9 @@ def _outer_tiles(function: Function) -> dict[str, int]:
 def _divides_by(function: Function, loop: For) -> bool:
     """Return whether the step occurs as a divisor of the axis: it stays a literal."""
     for node in walk(function):
-        if isinstance(node, Store | Reduce):
-            forms = [*node.index, *(f for load in loads(node) for f in load.index)]
-            for form in forms:
+        if isinstance(node, Store | Reduce | Scatter):
+            own = () if isinstance(node, Scatter) else node.index
+            for form in (*own, *read_forms(node)):
                 if any(
                     isinstance(atom, FloorDiv)
                     and atom.divisor == loop.step
@@ -127,13 +129,12 @@ def _literal_dimensions(function: Function) -> set[tuple[str, int]]:
                 visit(statement.body, inner)
             elif isinstance(statement, If):
                 visit(statement.body, tiles)
-            elif isinstance(statement, Store | Reduce):
-                accesses = [(statement.tensor, statement.index)]
-                accesses += [(load.tensor, load.index) for load in loads(statement)]
-                for tensor, index in accesses:
-                    for position, form in enumerate(index):
-                        if form.names() & tiles:
-                            result.add((tensor, position))
+            elif isinstance(statement, Store | Reduce | Scatter):
+                for access in (statement, *reads(statement)):
+                    for position, part in enumerate(access.index):
+                        form = part.value if isinstance(part, Index) else part
+                        if isinstance(form, Affine) and form.names() & tiles:
+                            result.add((access.tensor, position))
 
     visit(function.body, frozenset())
     return result

@@ -14,12 +14,19 @@ from dataclasses import dataclass
 from ..ir.dtypes import DTYPES, DType, i64
 from ..ir.nodes import Function, Param
 from ..ir.walk import allocations, loops
+from .choices import has_checks
 from .emit import Emitter
 from .expressions import Value, type_token
+from .faults import Site
 from .lower import lower
 from .sizes import lift_sizes
 from .storage import Storage, Stride
-from .vocabulary import MATH_OPERATIONS, MEMORY_OPERATIONS, OPERATIONS
+from .vocabulary import (
+    CHECK_OPERATIONS,
+    MATH_OPERATIONS,
+    MEMORY_OPERATIONS,
+    OPERATIONS,
+)
 from .writer import Writer
 
 LAYOUTS = ("C", "F", "U", "A")
@@ -52,11 +59,16 @@ _PART = "    no_cpython_wrapper=True,\n"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text of a module with one entry function, and its lifted sizes."""
+    """The text of a module with one entry function, and its lifted sizes.
+
+    Where there are *sites*, the last argument is the fault word, which holds the number
+    of one of them, from 1 on.
+    """
 
     name: str
     text: str
     sizes: tuple[int, ...]
+    sites: tuple[Site, ...] = ()
 
 
 def emit_source(
@@ -91,9 +103,11 @@ def emit_source(
         _declare(param, layout, emitter, writer, identifiers)
         for param, layout in zip(function.params, classes, strict=True)
     ]
+    arguments += [identifiers[dim.name] for dim in function.dims]
+    if has_checks(function):
+        arguments.append(_declare_fault(emitter, writer))
     emitter.run(function.body)
     entry = identifiers[function.name]
-    arguments += [identifiers[dim.name] for dim in function.dims]
     head = f"def {entry}({', '.join(arguments)}):"
     body = writer.text(1)
     lines = _header(emitter, function.name, numerics)
@@ -102,7 +116,15 @@ def emit_source(
         lines.append(text.rstrip())
     lines += ["", "", _decorator(_PARALLEL if emitter.has_prange else ""), head, body]
     text = "\n".join(lines)
-    return Source(entry, text, tuple(sizes.values()))
+    return Source(entry, text, tuple(sizes.values()), tuple(emitter.choices.sites))
+
+
+def _declare_fault(emitter: Emitter, writer: Writer) -> str:
+    """Bind the address of the fault word; return the argument's name."""
+    argument, emitter.choices.fault = writer.fresh("fault_array"), writer.fresh("fault")
+    emitter.used.add("address")
+    writer.line(f"{emitter.choices.fault} = address({argument})")
+    return argument
 
 
 def _identifiers(function: Function) -> dict[str, str]:
@@ -177,6 +199,7 @@ def _header(emitter: Emitter, function: str, numerics: str) -> list[str]:
     for module, names in (
         ("simd", OPERATIONS),
         ("simd_memory", MEMORY_OPERATIONS),
+        ("simd_checks", CHECK_OPERATIONS),
         ("vector_math", MATH_OPERATIONS),
     ):
         used = sorted(emitter.used & names)
@@ -220,6 +243,7 @@ _RESERVED = (
     _token_names()
     | OPERATIONS
     | MEMORY_OPERATIONS
+    | CHECK_OPERATIONS
     | MATH_OPERATIONS
     | {"range", "min", "max", "abs", "int", "float", "bool"}
 )

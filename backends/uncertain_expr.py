@@ -8,9 +8,21 @@ from typing import Any, assert_never
 import numpy as np
 
 from ..ir.dtypes import DType
-from ..ir.nodes import Binary, Call, Cast, Const, Expr, Index, Load, Select, Unary
+from ..ir.nodes import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Gather,
+    Index,
+    Load,
+    Select,
+    Unary,
+)
 from ..ir.numerics import Numerics
 from .accumulate import Cells
+from .chosen import gathered
 from .grid import Grid
 from .semantics import CALLS
 from .uncertain import EXACT, Uncertain, binary, integer_binary, negate, rounding
@@ -41,6 +53,8 @@ def evaluate(
         case Load():
             source = cells[expr.tensor]
             return source.read(source.locate(grid, expr.tensor, expr.index))
+        case Gather():
+            return gathered(expr, grid, cells[expr.tensor], value)
         case Unary():
             operand = value(expr.operand)
             if expr.op == "not":

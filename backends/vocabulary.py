@@ -13,6 +13,7 @@ _MEMORY = """
     load_strided load_strided_masked store_strided store_strided_masked
     gather gather_masked scatter scatter_masked store_pairs store_quads
 """
+_CHECKS = "within load_if report_fault"
 _MATH = """
     exp exp2 expm1 log log2 log1p sqrt rsqrt sin cos tanh erf sigmoid floor ceil
 """
@@ -22,6 +23,9 @@ OPERATIONS = frozenset(_SIMD.split())
 
 MEMORY_OPERATIONS = frozenset(_MEMORY.split())
 """What `simd_memory` offers."""
+
+CHECK_OPERATIONS = frozenset(_CHECKS.split())
+"""What `simd_checks` offers."""
 
 FUNCTIONS = {"abs": "absolute", **{name: name for name in _MATH.split()}}
 """The operation in `vector_math` of each function of the kernel language."""

@@ -6,8 +6,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ..ir.affine import name
-from ..ir.nodes import Alloc, Block, Expr, For, If, Load, Reduce, Stmt, Store
-from ..ir.walk import rewrite_block, rewrite_expr, substitute, walk
+from ..ir.nodes import (
+    Alloc,
+    Block,
+    Expr,
+    For,
+    Gather,
+    If,
+    Load,
+    Reduce,
+    Scatter,
+    Stmt,
+    Store,
+)
+from ..ir.walk import map_exprs, rewrite_block, substitute, walk
 from .checks import fresh
 
 
@@ -16,14 +28,14 @@ def labels(statement: Stmt) -> set[str]:
     return {
         node.instance.label
         for node in walk(statement)
-        if isinstance(node, Store | Reduce) and node.instance
+        if isinstance(node, Store | Reduce | Scatter) and node.instance
     }
 
 
 def tensor_names(statement: Stmt) -> Iterator[str]:
     """Yield the tensors that *statement* reads or writes."""
     for node in walk(statement):
-        if isinstance(node, Load | Store | Reduce):
+        if isinstance(node, Load | Gather | Store | Reduce | Scatter):
             yield node.tensor
 
 
@@ -54,16 +66,15 @@ def rename_tensors(block: Block, names: Mapping[str, str]) -> Block:
     """Return *block* with other names for the tensors in *names*."""
 
     def leaf(expr: Expr) -> Expr:
-        if isinstance(expr, Load) and expr.tensor in names:
+        if isinstance(expr, Load | Gather) and expr.tensor in names:
             return replace(expr, tensor=names[expr.tensor])
         return expr
 
     def rule(statement: Stmt) -> Stmt:
         match statement:
-            case Store() | Reduce():
+            case Store() | Reduce() | Scatter():
                 tensor = names.get(statement.tensor, statement.tensor)
-                value = rewrite_expr(statement.value, leaf)
-                return replace(statement, tensor=tensor, value=value)
+                return replace(map_exprs(statement, leaf), tensor=tensor)
             case Alloc():
                 tensor = names.get(statement.tensor.name, statement.tensor.name)
                 return replace(statement, tensor=replace(statement.tensor, name=tensor))

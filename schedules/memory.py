@@ -32,7 +32,7 @@ from .checks import (
     taken_names,
 )
 from .overwrites import leading_overwrites
-from .regions import Access, accesses, redirect, touches
+from .regions import Access, accesses, check_affine, redirect, touches
 from .staging import Copy, Plan, have_one_form, plan_box, plan_layout, plan_mirror
 
 
@@ -168,6 +168,7 @@ def _site(
     target = find_tensor(function, tensor, primitive)
     kind = memory_named(memory, primitive)
     body = _body(function, axis, primitive)
+    check_affine(body, tensor, primitive)
     where = f'loop "{axis}"' if axis is not None else function.name
     return _Site(primitive, target, kind, body, where, place_in(function, axis))
 

@@ -23,8 +23,18 @@ from ..analysis.access import (
     subscript_names,
     value_dtypes,
 )
-from ..ir.nodes import Alloc, Block, Const, For, Load, Reduce, Store
-from ..ir.walk import walk
+from ..ir.nodes import (
+    Alloc,
+    Block,
+    Const,
+    For,
+    Gather,
+    Index,
+    Load,
+    Reduce,
+    Store,
+)
+from ..ir.walk import chosen_by_data, gathers, read_forms, scatters, walk
 from ..target import Target
 from .params import Config, Param
 from .schedule import Schedule
@@ -113,7 +123,7 @@ class LoopNest:
         bounds = {
             n for f in inner for form in (*f.starts, *f.stops) for n in form.names()
         }
-        if loop.step != 1 or loop.axis in bounds:
+        if loop.step != 1 or loop.axis in bounds or any(scatters(loop)):
             return -1
         private = _private(loop)
         for leaf in leaves(loop.body):
@@ -249,11 +259,33 @@ def _merit(statements: Sequence[Store | Reduce], axis: str) -> int:
                 merit += 1
             elif axis in subscript_names(access):
                 merit -= 2
+        for gather in gathers(statement):
+            merit += _gather_merit(gather, axis)
     return merit
 
 
 def _accesses(statement: Store | Reduce) -> tuple[Access, ...]:
     return (statement, *statement_loads(statement))
+
+
+def _gather_merit(gather: Gather, axis: str) -> int:
+    """Return the merit of *axis* for a gather: its rows may be contiguous along it.
+
+    Where data chooses anew in each lane, the machine gathers: neither good nor bad.
+    """
+    chosen = [gather.index[n] for n in chosen_by_data(gather.index)]
+    if any(axis in form.names() for part in chosen for form in read_forms(part)):
+        return 0
+    forms = [part.value for part in gather.index if isinstance(part, Index)]
+    if not any(axis in form.names() for form in forms):
+        return 0
+    last = gather.index[-1]
+    contiguous = (
+        isinstance(last, Index)
+        and last.value.coefficient(axis) == 1
+        and not any(axis in form.names() for form in forms[:-1])
+    )
+    return 1 if contiguous else -2
 
 
 def _private(loop: For) -> set[str]:

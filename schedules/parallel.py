@@ -11,13 +11,15 @@ from ..ir.nodes import (
     Alloc,
     For,
     Function,
+    Index,
     LoopKind,
     Memory,
     Reduce,
     Stmt,
     Store,
 )
-from ..ir.walk import allocations, walk
+from ..ir.printer import print_chosen
+from ..ir.walk import allocations, loads, scatters, walk
 from .checks import (
     check_serial,
     describe,
@@ -71,6 +73,11 @@ def vectorize(function: Function, axis: str) -> Function:
                 f'"{outer.axis}"; vectorize one loop on each path'
             )
     _check_lanes(loop)
+    for scatter in scatters(loop):
+        raise ScheduleError(
+            f'vectorize: loop "{axis}" writes {print_chosen(scatter)}, and lanes '
+            "cannot write elements that data chooses; vectorize a loop without it"
+        )
     check_targets(loop, "vectorize")
     return _with_kind(function, axis, LoopKind.VECTORIZED)
 
@@ -100,10 +107,12 @@ def parallelize(function: Function, axis: str) -> Function:
                 "parallelize one of the two, and fuse the other to it"
             )
     check_targets(loop, "parallelize")
+    _check_scatters(function, loop)
     _check_registers(function, loop)
     child = perfect_child(loop)
     while child is not None and child.kind is LoopKind.FUSED:
         check_targets(child, "parallelize")
+        _check_scatters(function, child)
         child = perfect_child(child)
     return _with_kind(function, axis, LoopKind.PARALLEL)
 
@@ -154,10 +163,7 @@ def _check_lanes(loop: For) -> None:
 
 def check_targets(loop: For, primitive: str) -> None:
     """Refuse writes that all iterations of *loop* make to the same element."""
-    moving = {loop.axis}
-    for node in walk(loop.body):
-        if isinstance(node, For) and any(is_around(each, node) for each in moving):
-            moving.add(node.axis)
+    moving = _moving(loop)
     private = {node.tensor.name for node in walk(loop.body) if isinstance(node, Alloc)}
     for node in walk(loop.body):
         if not isinstance(node, Store | Reduce) or node.tensor in private:
@@ -175,6 +181,40 @@ def check_targets(loop: For, primitive: str) -> None:
             f"{_element(node)}; choose a loop that occurs in its subscripts, or make "
             f'"{node.tensor}" local to the loop'
         )
+
+
+def _check_scatters(function: Function, loop: For) -> None:
+    """Refuse scatters of which two iterations of *loop* may write one element."""
+    moving = _moving(loop)
+    private = {node.tensor.name for node in walk(loop.body) if isinstance(node, Alloc)}
+    different = set(function.assumptions.injective)
+    for scatter in scatters(loop):
+        apart = any(
+            isinstance(part, Index) and part.value.names() & moving
+            for part in scatter.index
+        )
+        keys = {load.tensor for part in scatter.index for load in loads(part)}
+        if apart or scatter.tensor in private or keys & different:
+            continue
+        advice = "parallelize another loop"
+        if keys:
+            advice = (
+                "if all its values differ, write "
+                f"tdsl.assume(tdsl.injective({min(keys)})) in the kernel"
+            )
+        raise ScheduleError(
+            f'parallelize: iterations of loop "{loop.axis}" may write the same element '
+            f"{print_chosen(scatter)}, as data chooses it; {advice}"
+        )
+
+
+def _moving(loop: For) -> set[str]:
+    """Return the axes that take other values in each iteration of *loop*."""
+    moving = {loop.axis}
+    for node in walk(loop.body):
+        if isinstance(node, For) and any(is_around(each, node) for each in moving):
+            moving.add(node.axis)
+    return moving
 
 
 def _check_registers(function: Function, loop: For) -> None:

@@ -15,6 +15,7 @@ from ..ir.nodes import (
     Function,
     LoopKind,
     Reduce,
+    Scatter,
     Stmt,
     Store,
     Tensor,
@@ -132,14 +133,14 @@ def _check_writes_only(writer: Stmt, tensor: str) -> None:
     """Refuse a nest that does more than compute *tensor* from other tensors."""
     private = {node.tensor.name for node in walk(writer) if isinstance(node, Alloc)}
     for node in walk(writer):
-        if not isinstance(node, Store | Reduce):
+        if not isinstance(node, Store | Reduce | Scatter):
             continue
         if node.tensor != tensor and node.tensor not in private:
             raise ScheduleError(
                 f'compute_at: the nest that writes "{tensor}" also writes '
                 f'"{node.tensor}"; fission first'
             )
-        if any(load.tensor == tensor for load in loads(node.value)):
+        if any(load.tensor == tensor for load in loads(node)):
             raise ScheduleError(
                 f'compute_at: "{tensor}" is computed from its own elements, '
                 "so a part of it cannot be computed alone"

@@ -36,7 +36,7 @@ from .checks import (
     quoted,
     taken_names,
 )
-from .regions import Access, accesses, is_one_to_one, mirror, relevant
+from .regions import Access, accesses, check_affine, is_one_to_one, mirror, relevant
 
 _FIXED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
@@ -77,6 +77,7 @@ def rfactor(
     loop = find_loop(function, axis, "rfactor")
     found = _reduction(function, loop)
     target = find_tensor(function, found.statement.tensor, "rfactor")
+    check_affine(function.body, target.name, "rfactor")
     root = _root(found, loop)
     _check_room(found, root)
     plan = _plan(function, found, loop, root, target)

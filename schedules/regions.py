@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ..errors import ScheduleError
 from ..ir.affine import Affine, name
 from ..ir.extents import fixed_extent
 from ..ir.nodes import (
@@ -13,14 +14,17 @@ from ..ir.nodes import (
     Block,
     Expr,
     For,
+    Gather,
     If,
     Load,
     LoopKind,
     Reduce,
+    Scatter,
     Stmt,
     Store,
 )
-from ..ir.walk import loads, rewrite_block, rewrite_expr
+from ..ir.printer import print_chosen
+from ..ir.walk import chosen_accesses, loads, map_exprs, rewrite_block, walk
 from .bounds import Loops
 from .boxes import Index
 from .checks import Path, is_around
@@ -42,16 +46,25 @@ class Access:
 
 
 def accesses(block: Block, tensor: str, outer: Path = ()) -> Iterator[Access]:
-    """Yield the accesses to *tensor* in *block*, in the order of execution."""
+    """Yield the accesses to *tensor* in *block*, in the order of execution.
+
+    Refuse a tensor of which data chooses elements: no part holds what is used.
+    """
+    check_affine(block, tensor)
+    yield from _accesses(block, tensor, outer)
+
+
+def _accesses(block: Block, tensor: str, outer: Path) -> Iterator[Access]:
     for statement in block.statements:
         match statement:
             case For() | If():
-                yield from accesses(statement.body, tensor, (*outer, statement))
-            case Store() | Reduce():
-                for load in loads(statement.value):
+                yield from _accesses(statement.body, tensor, (*outer, statement))
+            case Store() | Reduce() | Scatter():
+                for load in loads(statement):
                     if load.tensor == tensor:
                         yield Access("load", load.index, outer, load)
                 if statement.tensor == tensor:
+                    assert not isinstance(statement, Scatter), statement
                     kind: Literal["store", "reduce"] = (
                         "store" if isinstance(statement, Store) else "reduce"
                     )
@@ -60,9 +73,25 @@ def accesses(block: Block, tensor: str, outer: Path = ()) -> Iterator[Access]:
                 pass
 
 
+def check_affine(block: Block, tensor: str, primitive: str = "") -> None:
+    """Refuse a tensor of which gathers or scatters in *block* choose elements."""
+    for access in chosen_accesses(block):
+        if access.tensor == tensor:
+            prefix = f"{primitive}: " if primitive else ""
+            raise ScheduleError(
+                f'{prefix}data chooses which elements of "{tensor}" are used, as in '
+                f"{print_chosen(access)}, so no part of it can be staged or moved; "
+                "stage the other tensors, or name a loop without that access"
+            )
+
+
 def touches(statement: Stmt, tensor: str) -> bool:
     """Return whether *statement* reads or writes *tensor*."""
-    return any(accesses(Block((statement,)), tensor))
+    return any(
+        isinstance(node, Load | Gather | Store | Reduce | Scatter)
+        and node.tensor == tensor
+        for node in walk(statement)
+    )
 
 
 def relevant(access: Access) -> Loops:
@@ -102,15 +131,12 @@ def redirect(
         return expr
 
     def rule(statement: Stmt) -> Stmt:
-        if not isinstance(statement, Store | Reduce):
+        if not isinstance(statement, Store | Reduce | Scatter):
             return statement
-        value = rewrite_expr(statement.value, leaf)
-        if statement.tensor == tensor:
-            index = reindex(statement.index)
-            return replace(statement, tensor=buffer, index=index, value=value)
-        return (
-            statement if value is statement.value else replace(statement, value=value)
-        )
+        changed = map_exprs(statement, leaf)
+        if isinstance(changed, Scatter) or changed.tensor != tensor:
+            return changed
+        return replace(changed, tensor=buffer, index=reindex(changed.index))
 
     return rewrite_block(block, rule)
 
@@ -141,7 +167,10 @@ def mirror(
 
 def writes(block: Block, tensor: str) -> bool:
     """Return whether *block* writes *tensor*."""
-    return any(access.kind != "load" for access in accesses(block, tensor))
+    return any(
+        isinstance(node, Store | Reduce | Scatter) and node.tensor == tensor
+        for node in walk(block)
+    )
 
 
 def plain_axis(form: Affine, loops: Mapping[str, object] | None = None) -> str | None:

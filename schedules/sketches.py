@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..analysis.access import perfect_nest, statement_loads, subscript_names
+from ..analysis.access import perfect_nest, subscript_names
 from ..ir.nodes import For, Function, Reduce, Store
 from ..ir.numerics import Numerics
+from ..ir.walk import reads
 from ..target import Target
 from .contraction import Contraction
 from .nests import LoopNest
@@ -103,8 +104,8 @@ def _initialised(loop: For) -> dict[str, str]:
     if nest is None or not isinstance(nest.statement, Store):
         return {}
     leaf = nest.statement
-    reads = {load.tensor for load in statement_loads(leaf)}
-    if leaf.instance is None or leaf.tensor in reads:
+    read = {each.tensor for each in reads(leaf.value)}
+    if leaf.instance is None or leaf.tensor in read:
         return {}
     if set(nest.axes) != subscript_names(leaf):
         return {}

@@ -13,19 +13,22 @@ from ..ir.nodes import (
     Expr,
     For,
     Function,
+    Gather,
     If,
     Load,
     Reduce,
+    Scatter,
     Stmt,
     Store,
 )
 from ..ir.walk import (
     allocations,
+    chosen_by_data,
     loads,
     loops,
+    map_exprs,
     map_forms,
     rewrite,
-    rewrite_expr,
     walk,
     walk_nest,
 )
@@ -41,7 +44,7 @@ from .checks import (
 )
 from .copies import labels
 from .recomputation import recompute
-from .regions import plain_axis, writes
+from .regions import check_affine, plain_axis, writes
 from .store_moves import move_store
 
 
@@ -82,6 +85,7 @@ def compute_at(function: Function, producer: str, axis: str) -> Function:
     find_loop(function, axis, "compute_at")
     check_open(function, axis, "compute_at")
     tensor = _produced(function, producer)
+    check_affine(function.body, tensor, "compute_at")
     target = loops(function)[axis]
     if producer not in allocations(function) and (
         tensor not in allocations(function) or writes(target.body, tensor)
@@ -110,6 +114,7 @@ def inline(function: Function, tensor: str) -> Function:
             f'inline: "{tensor}" is a parameter, whose values the caller sees; only '
             f"local tensors go away: {quoted(allocations(function)) or 'there is none'}"
         )
+    check_affine(function.body, tensor, "inline")
     store = _only_store(function, tensor)
     axes = [plain_axis(form) for form in store.index]
 
@@ -122,6 +127,8 @@ def inline(function: Function, tensor: str) -> Function:
     def leaf(expr: Expr) -> Expr:
         if isinstance(expr, Load) and expr.tensor == tensor:
             return at(expr.index).value
+        if isinstance(expr, Gather):
+            _check_chosen(expr.index, tensor)
         return expr
 
     def rule(statement: Stmt) -> Stmt | Block:
@@ -134,10 +141,11 @@ def inline(function: Function, tensor: str) -> Function:
                 # A copy of the tensor now computes what the removed store did.
                 origin = at(index)
                 return replace(statement, value=origin.value, instance=origin.instance)
-            case Store() | Reduce():
-                value = rewrite_expr(statement.value, leaf)
-                same = value is statement.value
-                return statement if same else replace(statement, value=value)
+            case Store() | Reduce() | Scatter():
+                changed = map_exprs(statement, leaf)
+                if isinstance(changed, Scatter):
+                    _check_chosen(changed.index, tensor)
+                return changed
             case Alloc() if statement.tensor.name == tensor:
                 return Block(())
             case For() | If() if not statement.body.statements:
@@ -146,6 +154,14 @@ def inline(function: Function, tensor: str) -> Function:
                 return statement
 
     return rewrite(function, rule)
+
+
+def _check_chosen(index: tuple[Expr, ...], tensor: str) -> None:
+    if not chosen_by_data(index):
+        raise ScheduleError(
+            f'inline: "{tensor}" is used as a subscript, and its value is affine; '
+            "write that value in the subscript of the kernel"
+        )
 
 
 def _produced(function: Function, producer: str) -> str:
@@ -158,7 +174,7 @@ def _produced(function: Function, producer: str) -> str:
             f"that moves: {quoted(_all_labels(function))}"
         )
     for node in walk(function):
-        if not isinstance(node, Store | Reduce) or node.instance is None:
+        if not isinstance(node, Store | Reduce | Scatter) or node.instance is None:
             continue
         if node.instance.label == producer:
             return node.tensor

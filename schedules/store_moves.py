@@ -14,6 +14,7 @@ from ..ir.nodes import (
     If,
     LoopKind,
     Reduce,
+    Scatter,
     Stmt,
     Store,
 )
@@ -164,7 +165,7 @@ def _stage(function: Function, label: str, around: Path) -> _Stage:
     found = [
         (leaf, path)
         for leaf, path in walk_nest(function.body)
-        if isinstance(leaf, Store | Reduce)
+        if isinstance(leaf, Store | Reduce | Scatter)
         and leaf.instance is not None
         and leaf.instance.label == label
     ]

@@ -25,6 +25,9 @@ from .errors import (
 )
 from .frontend.builtins import (
     abs,
+    argmax,
+    argmin,
+    assume,
     ceil,
     cos,
     empty,
@@ -35,6 +38,7 @@ from .frontend.builtins import (
     floor,
     full,
     grid,
+    injective,
     inout,
     log,
     log1p,
@@ -44,12 +48,14 @@ from .frontend.builtins import (
     out,
     pow,
     rsqrt,
+    saturate,
     sigmoid,
     sin,
     sqrt,
     tanh,
     zeros,
 )
+from .frontend.inline import inline
 from .ir.dtypes import boolean as bool_
 from .ir.dtypes import f32, f64, i32, i64
 
@@ -82,6 +88,9 @@ __all__ = [
     "TdslError",
     "TuningError",
     "abs",
+    "argmax",
+    "argmin",
+    "assume",
     "bool_",
     "ceil",
     "cos",
@@ -99,6 +108,8 @@ __all__ = [
     "grid",
     "i32",
     "i64",
+    "injective",
+    "inline",
     "inout",
     "kernel",
     "log",
@@ -109,6 +120,7 @@ __all__ = [
     "out",
     "pow",
     "rsqrt",
+    "saturate",
     "sigmoid",
     "sin",
     "sqrt",

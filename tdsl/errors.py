@@ -7,6 +7,7 @@ TdslError                  everything below; catch this to catch all user errors
 ├── ArgumentError          the arguments of a call contradict the kernel's signature
 ├── ScheduleError          a primitive refuses, or a schedule cannot be replayed
 │   └── ProofError         the scheduled program was refuted, or could not be decided
+├── SubscriptError         a subscript that data decides is outside its tensor
 ├── CheckError             a result left its derived error bound, or reads garbage
 ├── BackendError           code generation or compilation failed
 ├── CacheError             a cache folder or ledger cannot be used
@@ -37,6 +38,10 @@ class KernelFaultError(KernelSyntaxError):
 
 class ArgumentError(TdslError):
     """Reject arguments that contradict a kernel's signature."""
+
+
+class SubscriptError(TdslError, IndexError):
+    """Report a subscript, known only when a kernel runs, that left its tensor."""
 
 
 class ScheduleError(TdslError):

@@ -10,7 +10,7 @@ from .analysis.validate import validate
 from .errors import KernelFaultError
 from .ir.nodes import Function, Load, Select, Span, Store
 from .ir.printer import print_expr
-from .ir.walk import loads, walk
+from .ir.walk import reads, walk
 
 
 def reject_faults(function: Function) -> None:
@@ -25,10 +25,11 @@ def fault_error(function: Function, fault: Check) -> KernelFaultError:
     dims = fault.witness.dims if fault.witness else ()
     sizes = ", ".join(f"{name}={size}" for name, size in dims)
     where = f" for {sizes}" if sizes else ""
-    message = (
-        f"{function.name}: the kernel {fault.reason}{where}: {_advice(function, fault)}"
-    )
     span = fault.span or function.span
+    message = (
+        f"{function.name}: the kernel {fault.reason}{where}: "
+        f"{_advice(function, fault)}{span.calls if span else ''}"
+    )
     return KernelFaultError(message, *([_details(span)] if span else []))
 
 
@@ -83,7 +84,7 @@ def _is_conditional(function: Function, span: Span | None) -> bool:
         for node in walk(function)
         if isinstance(node, Select)
         for side in (node.then, node.otherwise)
-        for load in loads(side)
+        for load in reads(side)
     )
 
 

@@ -22,14 +22,16 @@ from .ir.nodes import (
     Expr,
     For,
     Function,
+    Gather,
     Load,
     LoopKind,
     Param,
     Reduce,
+    Scatter,
     Stmt,
     Store,
 )
-from .ir.walk import rewrite, rewrite_expr, walk
+from .ir.walk import map_exprs, rewrite, walk
 
 Order = tuple[int, ...]
 Orders = tuple[Order | None, ...]
@@ -77,14 +79,20 @@ def reordered(function: Function, orders: Orders) -> Function:
     def expression(expr: Expr) -> Expr:
         if isinstance(expr, Load) and expr.tensor in by_name:
             return replace(expr, index=_picked(expr.index, by_name[expr.tensor]))
+        if isinstance(expr, Gather) and expr.tensor in by_name:
+            return replace(expr, index=_picked(expr.index, by_name[expr.tensor]))
         return expr
 
     def statement(node: Stmt) -> Stmt:
-        if not isinstance(node, Store | Reduce):
+        if not isinstance(node, Store | Reduce | Scatter):
             return node
+        changed = map_exprs(node, expression)
         order = by_name.get(node.tensor)
-        index = node.index if order is None else _picked(node.index, order)
-        return replace(node, index=index, value=rewrite_expr(node.value, expression))
+        if order is None:
+            return changed
+        if isinstance(changed, Scatter):
+            return replace(changed, index=_picked(changed.index, order))
+        return replace(changed, index=_picked(changed.index, order))
 
     params = tuple(map(_reordered_param, function.params, orders))
     return replace(rewrite(function, statement), params=params)

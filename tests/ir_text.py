@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
 from tdsl.ir.affine import Affine, affine
 from tdsl.ir.dtypes import DTYPES, DType, boolean, f32, i64
@@ -12,12 +13,15 @@ from tdsl.ir.nodes import (
     Binary,
     Block,
     Call,
+    Cast,
     Const,
     Dim,
     Expr,
     For,
     Function,
+    Gather,
     If,
+    Index,
     Instance,
     Load,
     LoopKind,
@@ -26,6 +30,7 @@ from tdsl.ir.nodes import (
     Reduce,
     ReduceOp,
     Role,
+    Scatter,
     Select,
     Stmt,
     Store,
@@ -42,6 +47,9 @@ _OPERATORS = {
     ast.LtE: "le",
     ast.Gt: "gt",
     ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
 }
 _HEADER = re.compile(r"def (\w+)\((.*)\)(?: for (.*))?:$")
 _DIM = re.compile(r"(?:(\d+)<=)?(\w+)(?:<=(\d+))?(?:%(\d+)==0)?$")
@@ -140,6 +148,10 @@ class _Reader:
                 kind = LoopKind(self.comment(node) or "serial")
                 bounds = _forms(start, "max"), _forms(stop, "min")
                 return For(axis, *bounds, step, kind, self.block(node.body))
+            case ast.If(test=test, body=[only]) if only.lineno == node.lineno:
+                scatter = self.statement(only)
+                assert isinstance(scatter, Scatter)
+                return replace(scatter, condition=self.expr(test))
             case ast.If(test=test, body=body):
                 tests = test.values if isinstance(test, ast.BoolOp) else [test]
                 forms = [
@@ -166,16 +178,27 @@ class _Reader:
         ):
             op = ReduceOp(ast.unparse(value.func))
             return self.reduce(node, op, target, value.args[1])
-        load = self.element(target)
+        place = self.element(target)
         expr = self.expr(value)
-        return Store(load.tensor, load.index, expr, self.instance(node))
+        if isinstance(place, Gather):
+            return self.scatter(node, place, None, expr)
+        return Store(place.tensor, place.index, expr, self.instance(node))
 
     def reduce(
         self, node: ast.stmt, op: ReduceOp, target: ast.expr, value: ast.expr
-    ) -> Reduce:
-        load = self.element(target)
+    ) -> Stmt:
+        place = self.element(target)
         expr = self.expr(value)
-        return Reduce(op, load.tensor, load.index, expr, self.instance(node))
+        if isinstance(place, Gather):
+            return self.scatter(node, place, op, expr)
+        return Reduce(op, place.tensor, place.index, expr, self.instance(node))
+
+    def scatter(
+        self, node: ast.stmt, place: Gather, op: ReduceOp | None, value: Expr
+    ) -> Scatter:
+        instance = self.instance(node)
+        checked = place.checked
+        return Scatter(place.tensor, place.index, op, value, instance, checked=checked)
 
     def instance(self, node: ast.stmt) -> Instance | None:
         text = self.comment(node)
@@ -187,10 +210,24 @@ class _Reader:
         assert isinstance(expr, ast.Subscript)
         return Instance(ast.unparse(expr.value), _index(expr.slice))
 
-    def element(self, node: ast.expr) -> Load:
+    def element(self, node: ast.expr) -> Load | Gather:
         label = ast.unparse(node.value if isinstance(node, ast.Subscript) else node)
-        index = _index(node.slice) if isinstance(node, ast.Subscript) else ()
-        return Load(label, index, self.tensors[label].dtype)
+        if not isinstance(node, ast.Subscript):
+            return Load(label, (), self.tensors[label].dtype)
+        label, _, unchecked = label.partition(".")
+        dtype = self.tensors[label].dtype
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if not any(self.is_chosen(part) for part in parts):
+            return Load(label, _index(node.slice), dtype)
+        index = tuple(self.subscript(part) for part in parts)
+        return Gather(label, index, dtype, not unchecked)
+
+    def is_chosen(self, part: ast.expr) -> bool:
+        names = (each.id for each in ast.walk(part) if isinstance(each, ast.Name))
+        return any(label in self.tensors for label in names)
+
+    def subscript(self, part: ast.expr) -> Expr:
+        return self.expr(part) if self.is_chosen(part) else Index(_form(part), i64)
 
     def expr(self, node: ast.expr) -> Expr:
         match node:
@@ -216,7 +253,11 @@ class _Reader:
         return self.element(node)
 
     def call(self, function: str, args: list[ast.expr]) -> Expr:
+        if function in DTYPES and not self.is_chosen(args[0]):
+            return Index(_form(args[0]), DTYPES[function])
         operands = [self.expr(arg) for arg in args]
+        if function in DTYPES:
+            return Cast(operands[0], DTYPES[function])
         dtype: DType = operands[0].dtype
         if len(operands) == 2:
             return Binary(function, operands[0], operands[1], dtype)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.index_inputs import draw_subscripts
 from ..binding import bind
 from ..errors import ArgumentError
 from ..ir.nodes import Call, Function, Param, Role
@@ -83,9 +84,8 @@ def random_inputs(
 ) -> dict[str, Any]:
     """Return random arguments by name."""
     generator = np.random.default_rng(seed)
-    positive = _needs_positive(function)
     return {
-        param.tensor.name: _draw(param, dims, generator, positive)
+        param.tensor.name: _draw(function, param, dims, generator)
         for param in function.params
         if param.role is not Role.OUTPUT
     }
@@ -145,13 +145,16 @@ def input_file(folder: Path, name: str) -> Path:
 
 
 def _draw(
+    function: Function,
     param: Param,
     dims: Mapping[str, int],
     generator: np.random.Generator,
-    positive: bool,
 ) -> Array:
-    """Return random values: about one in size, whole numbers small."""
-    tensor = param.tensor
+    """Return random values: about one in size; whole numbers small, or subscripts."""
+    subscripts = draw_subscripts(function, param, dims, generator)
+    if subscripts is not None:
+        return subscripts
+    tensor, positive = param.tensor, _needs_positive(function)
     shape = tuple(extent.evaluate(dims) for extent in tensor.shape)
     values: Array
     match tensor.dtype.kind:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.dtypes import DType
-from ..ir.nodes import Block, Expr, For, If, Load, Reduce, Store
-from ..ir.walk import loads, walk, walk_nest
+from ..ir.nodes import Block, Expr, For, Gather, If, Load, Reduce, Store
+from ..ir.walk import Node, children, loads, walk_nest
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,16 @@ def statement_loads(statement: Store | Reduce) -> tuple[Load, ...]:
 
 
 def value_dtypes(statement: Store | Reduce) -> set[DType]:
-    """Return the dtypes computed with in *statement*, but for conditions."""
-    found = {node.dtype for node in walk(statement.value) if isinstance(node, Expr)}
+    """Return the dtypes computed with in *statement*, but for conditions.
+
+    The subscripts that data decides do not count either.
+    """
+    found: set[DType] = set()
+    waiting: list[Node] = [statement.value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Expr):
+            found.add(node.dtype)
+        if not isinstance(node, Gather):
+            waiting += children(node)
     return {dtype for dtype in found if dtype.kind != "bool"} or found

@@ -28,7 +28,7 @@ def _refute(
 ) -> Check:
     access = (occurrence.write, *occurrence.reads)[number]
     fine = access.relation.intersect_range(inside).domain()
-    params, counters = sample(occurrence.domain.subtract(fine))
+    params, counters = sample(access.domain.subtract(fine))
     concrete = Concrete(model, params)
     element = concrete.element(access, occurrence, counters)
     tensor = model.storage[access.tensor].tensor

@@ -20,11 +20,13 @@ from ..ir.nodes import (
     Expr,
     For,
     Function,
+    Gather,
     If,
     Index,
     Load,
     Reduce,
     Role,
+    Scatter,
     Select,
     Stmt,
     Store,
@@ -82,6 +84,10 @@ def _statement(statement: Stmt, values: dict[str, int]) -> int:
             return operations(statement.value)
         case Reduce():
             return operations(statement.value) + 1
+        case Scatter():
+            parts = (*statement.index, statement.value, statement.condition)
+            total = sum(operations(part) for part in parts if part is not None)
+            return total + (1 if statement.op is not None else 0)
         case If():
             holds = all(form.evaluate(values) >= 0 for form in statement.conditions)
             return _block(statement.body, values) if holds else 0
@@ -122,6 +128,8 @@ def operations(expr: Expr) -> int:
     match expr:
         case Const() | Index() | Load():
             return 0
+        case Gather():
+            return sum(operations(part) for part in expr.index)
         case Cast():
             return operations(expr.operand)
         case Call():

@@ -6,15 +6,16 @@ so packing, register tiles and double buffers compare like direct reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..ir.affine import Affine
 from ..ir.nodes import Reduce
+from ..ir.walk import chosen_by_data
 from .certificate import Check
 from .flow import last_writers
 from .instances import instance_map
-from .matching import Iteration, Matcher, MismatchError
+from .matching import Iteration, Matcher, MismatchError, Pairing
 from .model import Model, Occurrence, all_reads, entry_values
 from .original import Original
 from .sets import (
@@ -33,6 +34,7 @@ from .sets import (
     sample_pair,
     single,
     union,
+    with_identity,
 )
 from .witness import Concrete, element_text, refute_unwritten, statement_text
 
@@ -211,20 +213,44 @@ def _paired_reads(
     axes = dict(zip(statement.axes, instance.coordinates, strict=True))
     matcher = Matcher(original.producer)
     matcher.match(occurrence.statement.value, statement.statement.value, where, axes)
+    _check_shapes(original, model, matcher.pairings)
     for form, other in matcher.equal_forms:
         if not _always_equal(model, occurrence, form, other):
             raise MismatchError(f"has the number {form} where the kernel has {other}")
     reads = [
-        (f"r{p.load}", p.original, f"{p.original.label} r{p.read}")
+        (f"r{p.load}", p.original, f"{p.original.label} r{p.read}", p.load)
         for p in matcher.pairings
     ]
     if isinstance(occurrence.statement, Reduce):
-        reads.append(("acc", where, f"{instance.label} acc"))
-    for read, iteration, wanted in reads:
+        reads.append(("acc", where, f"{instance.label} acc", -1))
+    for read, iteration, wanted, number in reads:
         relation = maps[occurrence.name]
         if iteration != where:
             relation = instance_map(original, model, occurrence, iteration)
+        if number >= 0 and occurrence.reads[number].free:
+            access = occurrence.reads[number]
+            relation = with_identity(relation, len(access.free))
+            relation = renamed(relation, occurrence.name)
+            relation = relation.intersect_domain(access.domain)
         yield renamed_range(renamed(relation, f"{occurrence.name} {read}"), wanted)
+
+
+def _check_shapes(
+    original: Original, model: Model, pairings: Sequence[Pairing]
+) -> None:
+    """Require that paired gathers choose among as many elements."""
+    for pairing in pairings:
+        if pairing.gather is None:
+            continue
+        theirs = original.statements[pairing.original.label].loads[pairing.read]
+        mine = model.storage[pairing.gather.tensor].tensor
+        other = original.model.storage[theirs.tensor].tensor
+        for position in chosen_by_data(pairing.gather.index):
+            if mine.shape[position] != other.shape[position]:
+                raise MismatchError(
+                    f"gathers from {mine.name}, whose dimension {position} has another "
+                    f"size than that of {other.name}"
+                )
 
 
 def _always_equal(

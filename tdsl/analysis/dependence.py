@@ -2,18 +2,25 @@
 
 An element of a local tensor that is declared inside the loop is another element in
 each iteration, so private buffers never conflict. Memory counts here, not values.
+Where data chooses elements, a conflict is only possible: the answer is "unknown",
+unless the kernel assumes that the subscripts are different.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ir.affine import Affine
 from ..ir.nodes import Block, For, Function, If, LoopKind, Reduce
+from ..ir.walk import chosen_by_data
 from .certificate import Check, Witness
+from .injective import only_equal_keys, subscripts
 from .model import Access, Model, Occurrence
 from .sets import Map, earlier_image, later_image, same_prefix, sample_pair
 from .witness import Concrete
+
+NAME = "concurrent loops"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +31,18 @@ class Conflict:
     tensor: str
     witness: Witness
     reduction: bool
+    chosen: bool = False
+    scattered: bool = False
 
     def __str__(self) -> str:
         text = f"iterations of {self.axis} share elements of {self.tensor}"
+        if self.chosen:
+            text = (
+                f"iterations of {self.axis} may share elements of {self.tensor}, as "
+                "data chooses them"
+            )
+            assume = "if they differ, tdsl.assume(tdsl.injective(...)) says so"
+            return f"{text}; {assume}" if self.scattered else text
         if self.reduction:
             return f"{text}: use rfactor to give each its own partial result"
         return text
@@ -34,12 +50,14 @@ class Conflict:
 
 def check_concurrent_loops(model: Model) -> Check:
     """Prove that the parallel and vector loops carry no dependence."""
+    possible: Check | None = None
     for loop in concurrent_loops(model.function):
-        conflict = find_conflict(model, loop.axis)
-        if conflict is not None:
+        for conflict in find_conflicts(model, loop.axis):
             reason = f"{loop.kind.value} loop {loop.axis}: {conflict}"
-            return Check("concurrent loops", "refuted", reason, conflict.witness)
-    return Check("concurrent loops", "proved")
+            if not conflict.chosen:
+                return Check(NAME, "refuted", reason, conflict.witness)
+            possible = possible or Check(NAME, "unknown", reason, conflict.witness)
+    return possible or Check(NAME, "proved")
 
 
 def concurrent_loops(function: Function) -> list[For]:
@@ -64,6 +82,11 @@ def concurrent_loops(function: Function) -> list[For]:
 
 def find_conflict(model: Model, axis: str) -> Conflict | None:
     """Return two iterations of *axis* that conflict, or None."""
+    return next(find_conflicts(model, axis), None)
+
+
+def find_conflicts(model: Model, axis: str) -> Iterator[Conflict]:
+    """Yield iterations of *axis* that conflict, one pair for two accesses."""
     inside = [o for o in model.occurrences if axis in o.axes]
     for number, writer in enumerate(inside):
         if axis in model.storage[writer.write.tensor].axes:
@@ -73,13 +96,14 @@ def find_conflict(model: Model, axis: str) -> Conflict | None:
                 again = access is other.write and place < number  # seen the other way
                 if access.tensor != writer.write.tensor or again:
                     continue
-                relation = _clash(model, axis, writer, access)
+                relation = _clash(model, axis, writer, other, access)
                 if relation is not None:
-                    return _conflict(model, axis, writer, other, relation)
-    return None
+                    yield _conflict(model, axis, writer, other, access, relation)
 
 
-def _clash(model: Model, axis: str, writer: Occurrence, access: Access) -> Map | None:
+def _clash(
+    model: Model, axis: str, writer: Occurrence, other: Occurrence, access: Access
+) -> Map | None:
     """Return the pairs of iterations that touch one element, or None."""
     position = writer.axes.index(axis)
     outer = {*writer.axes[:position], *model.params}
@@ -90,6 +114,7 @@ def _clash(model: Model, axis: str, writer: Occurrence, access: Access) -> Map |
         return None
     pairs = writer.write.relation.apply_range(access.relation.reverse())
     pairs = same_prefix(pairs, position)
+    pairs = only_equal_keys(model, pairs, (writer, writer.write), (other, access))
     for clash in (earlier_image(pairs, position), later_image(pairs, position)):
         if not clash.is_empty():
             return clash
@@ -104,7 +129,12 @@ def _determines(form: Affine, axis: str, outer: set[str]) -> bool:
 
 
 def _conflict(
-    model: Model, axis: str, writer: Occurrence, other: Occurrence, pairs: Map
+    model: Model,
+    axis: str,
+    writer: Occurrence,
+    other: Occurrence,
+    access: Access,
+    pairs: Map,
 ) -> Conflict:
     params, first, second = sample_pair(pairs)
     concrete = Concrete(model, params)
@@ -115,4 +145,10 @@ def _conflict(
     )
     witness = concrete.witness(iterations, element)
     reduction = writer is other and isinstance(writer.statement, Reduce)
-    return Conflict(axis, writer.write.tensor, witness, reduction)
+    chosen = any(
+        index is not None and chosen_by_data(index)
+        for index in (subscripts(writer, writer.write), subscripts(other, access))
+    )
+    scattered = writer.scatter is not None
+    tensor = writer.write.tensor
+    return Conflict(axis, tensor, witness, reduction, chosen, scattered)

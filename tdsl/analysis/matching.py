@@ -17,13 +17,14 @@ from ..ir.nodes import (
     Cast,
     Const,
     Expr,
+    Gather,
     Index,
     Load,
     Select,
     Unary,
 )
 from ..ir.printer import print_expr
-from ..ir.walk import loads
+from ..ir.walk import chosen_by_data, reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,12 @@ class Iteration:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Load number *load* of a scheduled statement is *read* of an original one."""
+    """Read number *load* of a scheduled statement is *read* of an original one."""
 
     load: int
     original: Iteration
     read: int
+    gather: Gather | None = None
 
 
 class MismatchError(Exception):
@@ -71,12 +73,15 @@ class Matcher:
 
         *axes* gives the original axes over the scheduled ones.
         """
-        numbers = {id(load): number for number, load in enumerate(loads(original))}
+        numbers = {id(load): number for number, load in enumerate(reads(original))}
         self._match(expr, original, _Context(where, axes, numbers))
 
     def _match(self, expr: Expr, original: Expr, context: _Context) -> None:
         if isinstance(original, Load):
             self._load(expr, original, context)
+            return
+        if isinstance(original, Gather):
+            self._gather(expr, original, context)
             return
         if type(expr) is not type(original) or expr.dtype != original.dtype:
             raise MismatchError(_difference(expr, original))
@@ -108,6 +113,25 @@ class Matcher:
             text = f"{_difference(expr, original)}, and {error}"
             raise MismatchError(text) from None
         self.match(expr, value, where, axes)
+
+    def _gather(self, expr: Expr, original: Gather, context: _Context) -> None:
+        """Pair gathers whose data choose along the same dimensions, by equal values.
+
+        Their affine subscripts are compared by what they read, as those of loads.
+        """
+        chosen = chosen_by_data(original.index)
+        if (
+            not isinstance(expr, Gather)
+            or (expr.dtype, expr.checked) != (original.dtype, original.checked)
+            or len(expr.index) != len(original.index)
+            or chosen_by_data(expr.index) != chosen
+        ):
+            raise MismatchError(_difference(expr, original))
+        number = context.numbers[id(original)]
+        self.pairings.append(Pairing(self._count, context.where, number, expr))
+        self._count += 1
+        for position in chosen:
+            self._match(expr.index[position], original.index[position], context)
 
 
 @dataclass(frozen=True, slots=True)

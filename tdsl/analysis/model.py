@@ -4,7 +4,8 @@ Coordinates are loop *counters*: an axis with a step larger than 1 is `start +
 step*counter`, a dim with a known multiple is `multiple*counter`. So a tile number such
 as `(i - i_o)//12` is a plain counter and needs no integer division. An element of a
 local tensor has the enclosing axes of its declaration as leading coordinates, because
-each execution of the declaration makes fresh storage.
+each execution of the declaration makes fresh storage. Where data chooses an element,
+see `chosen`.
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ from ..ir.nodes import (
     Block,
     For,
     Function,
+    Gather,
     If,
     Load,
     Reduce,
     Role,
+    Scatter,
     Store,
     Tensor,
 )
-from ..ir.walk import loads
-from .sets import Map, Set, System, UnsupportedError, renamed_range
+from ..ir.walk import reads
+from .chosen import free_index, free_loops, scatter_nest
+from .sets import Map, Set, System, UnsupportedError, renamed_range, set_name
 
 AFTER_ALL = 1 << 30
 
@@ -46,12 +50,15 @@ class Storage:
 class Access:
     """The elements of *tensor* that an occurrence touches, as a map from its axes.
 
-    *index* holds the subscripts in counters.
+    *index* holds the subscripts in counters. The axes of the *free* loops, over the
+    elements that a gather may read, follow those of the occurrence in *domain*.
     """
 
     tensor: str
     index: tuple[Affine, ...]
     relation: Map
+    domain: Set
+    free: tuple[For, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,10 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One leaf statement: *path* numbers its loops in text order, *sequence* itself."""
+    """One leaf statement: *path* numbers its loops in text order, *sequence* itself.
+
+    It may be what a *scatter* stands for.
+    """
 
     name: str
     statement: Store | Reduce
@@ -78,6 +88,7 @@ class Occurrence:
     domain: Set
     write: Access
     reads: tuple[Access, ...]
+    scatter: Scatter | None = None
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -85,14 +96,16 @@ class Occurrence:
         return tuple(loop.axis for loop in self.loops)
 
     @property
-    def loads(self) -> tuple[Load, ...]:
-        """The loads that *reads* describe, in evaluation order."""
-        return tuple(loads(self.statement.value))
+    def loads(self) -> tuple[Load | Gather, ...]:
+        """The loads and gathers that *reads* describe."""
+        return tuple(reads(self.statement.value))
 
     def reader(self, access: Access) -> Reader:
         """Return the reading of *access* by this occurrence."""
-        where = (self.loops, self.path, self.sequence)
-        return Reader(self.name, *where, self.domain, access)
+        loops = (*self.loops, *access.free)
+        # No loop has the number of a leaf: nothing else is inside the free loops.
+        path = (*self.path, *(self.sequence for _ in access.free))
+        return Reader(self.name, loops, path, self.sequence, access.domain, access)
 
 
 Case = tuple[Affine, ...]
@@ -146,6 +159,12 @@ class Model:
         for occurrence in self.occurrences:
             found.setdefault(occurrence.write.tensor, []).append(occurrence)
         return found
+
+    @property
+    def injective(self) -> frozenset[str]:
+        """The inputs that are assumed to have no two equal elements."""
+        inputs = {p.tensor.name for p in self.function.params if p.role is Role.INPUT}
+        return frozenset(inputs & set(self.function.assumptions.injective))
 
     def named(self, name: str) -> Occurrence | None:
         """Return the occurrence of that name, if there is one."""
@@ -228,6 +247,7 @@ class _Builder:
         self.model = model
         self.labelled = labelled
         self.sequence = 0
+        self.scatter: Scatter | None = None
 
     def block(self, block: Block, place: Place) -> None:
         for statement in block.statements:
@@ -244,6 +264,13 @@ class _Builder:
                 case Alloc():
                     storage = Storage(statement.tensor, place.axes, None)
                     self.model.storage[statement.tensor.name] = storage
+                case Scatter():
+                    self.scatter = statement
+                    tensor = self.tensor(statement.tensor, place.axes).tensor
+                    stem = f"{statement.tensor}@{self.sequence}_"
+                    nest = scatter_nest(statement, tensor, stem)
+                    self.block(Block((nest,)), place)
+                    self.scatter = None
                 case _:
                     self.model.occurrences.append(self.occurrence(statement, place))
 
@@ -270,35 +297,49 @@ class _Builder:
         label = f"#{self.sequence}"
         if self.labelled and statement.instance:
             label = statement.instance.label
-        axes = place.axes
         domain = place.domain(self.model.function, label)
-        touched = [(statement.tensor, statement.index)]
-        touched += [(load.tensor, load.index) for load in loads(statement.value)]
-        accesses = [self.access(axes, *element, domain, label) for element in touched]
+        write = self.access(place, statement.tensor, statement.index, domain)
+        found = [
+            self.read(read, f"{self.sequence}_{number}_", place, domain)
+            for number, read in enumerate(reads(statement.value))
+        ]
         where = (place.loops, place.path, self.sequence)
         return Occurrence(
-            label, statement, *where, domain, accesses[0], tuple(accesses[1:])
+            label, statement, *where, domain, write, tuple(found), self.scatter
         )
 
+    def read(
+        self, read: Load | Gather, number: str, place: Place, domain: Set
+    ) -> Access:
+        if isinstance(read, Load):
+            return self.access(place, read.tensor, read.index, domain)
+        tensor = self.tensor(read.tensor, place.axes).tensor
+        free = free_loops(read, tensor, f"{read.tensor}@{number}")
+        inside = place
+        for loop in free:
+            inside = self.enter(loop, inside)
+        whole = inside.domain(self.model.function, set_name(domain))
+        index = free_index(read, free)
+        return replace(self.access(inside, read.tensor, index, whole), free=free)
+
+    def tensor(self, name: str, axes: tuple[str, ...]) -> Storage:
+        storage = self.model.storage.get(name)
+        if storage is None or not set(storage.axes) <= set(axes):
+            raise UnsupportedError(f"{name} is not declared around its uses")
+        return storage
+
     def access(
-        self,
-        axes: tuple[str, ...],
-        tensor: str,
-        index: tuple[Affine, ...],
-        domain: Set,
-        label: str,
+        self, place: Place, tensor: str, index: tuple[Affine, ...], domain: Set
     ) -> Access:
         index = tuple(map(self.model.in_counters, index))
-        storage = self.model.storage.get(tensor)
-        if storage is None or not set(storage.axes) <= set(axes):
-            raise UnsupportedError(f"{tensor} is not declared around its uses")
+        storage = self.tensor(tensor, place.axes)
         forms = [*map(name, storage.axes), *index]
         columns = tuple(f"%{position}" for position in range(len(forms)))
-        system = System(self.model.params, axes, columns)
+        system = System(self.model.params, place.axes, columns)
         for column, form in zip(columns, forms, strict=True):
             system.equal(column, form)
-        relation = system.to_map(label, tensor).intersect_domain(domain)
-        return Access(tensor, index, relation)
+        relation = system.to_map(set_name(domain), tensor).intersect_domain(domain)
+        return Access(tensor, index, relation, domain)
 
 
 def _from_start(axis: Affine, start: Affine, starts: list[Affine], step: int) -> Case:
@@ -324,7 +365,7 @@ def _final_reader(model: Model, tensor: Tensor) -> Reader:
     for axis in axes:
         system.equal(f"%{axis}", name(axis))
     relation = system.to_map(label, tensor.name).intersect_domain(domain)
-    access = Access(tensor.name, tuple(map(name, axes)), relation)
+    access = Access(tensor.name, tuple(map(name, axes)), relation, domain)
     return Reader(label, (), (), AFTER_ALL, domain, access)
 
 

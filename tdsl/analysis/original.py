@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..ir.affine import Affine, name
-from ..ir.nodes import Expr, Function, Reduce, Store
+from ..ir.nodes import Expr, Function, Load, Reduce, Store
 from .bounds import check_bounds
 from .certificate import KERNEL, Check
 from .flow import Sources, last_writers
@@ -108,6 +108,7 @@ def _producer_axes(
 ) -> dict[str, Affine]:
     """Solve writer's subscripts == reader's subscripts for the writer's axes."""
     load = reader.loads[read]
+    assert isinstance(load, Load)
     shared = {
         loop.axis: name(loop.axis)
         for loop, other in zip(writer.loops, reader.loops, strict=False)

@@ -179,6 +179,14 @@ def renamed(relation: isl.Map, name: str) -> isl.Map:
     return relation.set_tuple_name(_IN, name)
 
 
+def with_identity(relation: isl.Map, count: int) -> isl.Map:
+    """Return *relation* with *count* more coordinates that stay as they are."""
+    plain = relation.get_space().params().set_from_params()
+    plain = plain.add_dims(isl.dim_type.set, count)
+    identity = isl.Map.identity(plain.map_from_set())
+    return relation.flat_product(identity)
+
+
 def renamed_range(relation: isl.Map, name: str) -> isl.Map:
     """Return *relation* with its range tuple called *name*."""
     return relation.set_tuple_name(_OUT, name)

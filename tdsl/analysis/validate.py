@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..ir.nodes import Function
 from ..ir.numerics import Numerics
 from ..ir.verify import verify
+from ..ir.walk import chosen_accesses
 from .bounds import check_bounds
 from .certificate import KERNEL, Certificate, Check, conclude
 from .dataflow import NAME as DATAFLOW
@@ -43,7 +45,8 @@ def validate(
     checks: list[Check] = []
     try:
         with _LOCK, bounded(OPERATIONS):
-            for check in _checks(original, scheduled, numerics):
+            for found in _checks(original, scheduled, numerics):
+                check = _unless_chosen(found, original, scheduled)
                 checks.append(check)
                 if check.verdict != "proved":
                     break
@@ -79,6 +82,24 @@ def _checks(
         yield Check(DATAFLOW, "proved")
     else:
         yield check_reordered(facts, flow, numerics)
+
+
+def _unless_chosen(check: Check, original: Function, scheduled: Function) -> Check:
+    """Call a refutation unknown where only data can tell whether it applies.
+
+    A gather counts as reading, and a scatter as writing, more than it does.
+    """
+    if check.verdict != "refuted" or check.witness is None or check.name != DATAFLOW:
+        return check
+    chosen = {
+        access.tensor
+        for function in (original, scheduled)
+        for access in chosen_accesses(function)
+    }
+    if check.witness.element.partition("[")[0] not in chosen:
+        return check
+    reason = f"{check.reason}, if data chooses that element"
+    return replace(check, verdict="unknown", reason=reason)
 
 
 def _signature(function: Function) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..ir.affine import Affine
 from ..ir.nodes import Block, Instance, Span
 from ..ir.printer import print_block
+from ..ir.walk import chosen_by_data
 from .certificate import KERNEL, Check, Witness
 from .model import AFTER_ALL, Access, Model, Occurrence, Reader
 from .sets import Set, sample
@@ -37,7 +38,7 @@ class Concrete:
         text = statement_text(occurrence)
         values = self._values(occurrence, counters)
         where = ", ".join(
-            f"{axis}={self._evaluate(axis, values)}" for axis in occurrence.axes
+            f"{axis}={self._evaluate(axis, values)}" for axis in _own_axes(occurrence)
         )
         return f"{text}  at {where}" if where else text
 
@@ -45,7 +46,7 @@ class Concrete:
         self, access: Access, occurrence: Occurrence, counters: Sequence[int]
     ) -> str:
         """Return the element that *access* touches in that iteration."""
-        values = self._values(occurrence, counters)
+        values = self._values(occurrence, counters, access)
         place = [form.evaluate(values) for form in access.index]
         return element_text(access.tensor, place)
 
@@ -67,9 +68,15 @@ class Concrete:
         return element_text(instance.label, [form.evaluate(values) for form in forms])
 
     def _values(
-        self, occurrence: Occurrence, counters: Sequence[int]
+        self,
+        occurrence: Occurrence,
+        counters: Sequence[int],
+        access: Access | None = None,
     ) -> dict[str, int]:
-        return {**self._params, **dict(zip(occurrence.axes, counters, strict=True))}
+        free = access.free if access is not None else ()
+        axes = (*occurrence.axes, *(loop.axis for loop in free))
+        # A reading has counters of free axes too, which are no part of an iteration.
+        return {**self._params, **dict(zip(axes, counters, strict=False))}
 
     def _evaluate(self, axis: str, values: Mapping[str, int]) -> int:
         return self._model.in_counters(Affine(((axis, 1),))).evaluate(values)
@@ -82,7 +89,15 @@ def element_text(tensor: str, place: Sequence[int]) -> str:
 
 def statement_text(occurrence: Occurrence) -> str:
     """Return the statement without the iteration that it stands for."""
-    return print_block(Block((occurrence.statement,))).strip().partition("  #")[0]
+    statement = occurrence.scatter or occurrence.statement
+    return print_block(Block((statement,))).strip().partition("  #")[0]
+
+
+def _own_axes(occurrence: Occurrence) -> tuple[str, ...]:
+    """Return the axes of the program around *occurrence*."""
+    if occurrence.scatter is None:
+        return occurrence.axes
+    return occurrence.axes[: -len(chosen_by_data(occurrence.scatter.index))]
 
 
 def refute_unwritten(model: Model, reader: Reader, domain: Set, name: str) -> Check:
@@ -91,7 +106,10 @@ def refute_unwritten(model: Model, reader: Reader, domain: Set, name: str) -> Ch
     concrete = Concrete(model, params)
     where, element = concrete.reading(reader, counters)
     final = reader.sequence == AFTER_ALL
-    if name == KERNEL:
+    chosen = _chosen_reason(model, reader, element)
+    if chosen:
+        reason = chosen
+    elif name == KERNEL:
         written = f"reads {element} before anything writes it"
         reason = f"never writes {element}" if final else written
     elif final:
@@ -100,6 +118,29 @@ def refute_unwritten(model: Model, reader: Reader, domain: Set, name: str) -> Ch
         reason = f"{element} is read before anything writes it"
     witness = concrete.witness((where,), element)
     return Check(name, "refuted", reason, witness, _reading_span(model, reader))
+
+
+def _chosen_reason(model: Model, reader: Reader, element: str) -> str:
+    """Return what is wrong where data decides which elements are read or written."""
+    if reader.access.free:
+        return (
+            f"may read {element}, which nothing has written: it gathers by a subscript "
+            "that is known only when it runs"
+        )
+    occurrence = model.named(reader.name)
+    if occurrence is None:
+        scattered = any(o.scatter for o in model.writers_of(reader))
+    else:
+        own = occurrence.write
+        scattered = occurrence.scatter is not None and (
+            (reader.access.tensor, reader.access.index) == (own.tensor, own.index)
+        )
+    if not scattered:
+        return ""
+    return (
+        f"may leave {element} unwritten: it writes only elements that a subscript "
+        "chooses when it runs"
+    )
 
 
 def _reading_span(model: Model, reader: Reader) -> Span | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from ..ir.nodes import Binary, Load
+from ..ir.nodes import Binary, Function, Gather, Load
 from ..ir.walk import walk
 from .builtins import CASTS, VALUE_FUNCTIONS, KernelFunction
 from .values import Value
@@ -79,6 +79,11 @@ def not_callable(text: str, callee: Any) -> str:
     if cast:
         return f"`{text}` is no cast of the kernel language: write `{cast}(x)`"
     last = text.rpartition(".")[2]
+    if kernel_function(callee) is not None:
+        return (
+            f"`{text}` is a kernel, and gives tensors: call it in a statement of its "
+            f"own, `T = {text}(...)`"
+        )
     if last in _OTHER_FUNCTIONS:
         return _OTHER_FUNCTIONS[last]
     if isinstance(callee, KernelFunction):
@@ -87,13 +92,28 @@ def not_callable(text: str, callee: Any) -> str:
     return f"a kernel cannot call `{text}`; it can call casts and {known}"
 
 
+def kernel_function(value: Any) -> Function | None:
+    """Return the parsed text of *value*, if it is a kernel."""
+    found = getattr(value, "function", None)
+    return found if isinstance(found, Function) else None
+
+
+def not_integer(text: str, value: Value) -> str:
+    """Return the message for the subscript *text*, which is no integer."""
+    floored = text.replace(" / ", " // ")
+    hint = f": write `{floored}`" if floored != text else ""
+    if not hint and any(isinstance(each, Load | Gather) for each in walk(value.expr)):
+        hint = f": write `i64({text})`"
+    return f"a subscript must be an integer, and `{text}` is {value.dtype}{hint}"
+
+
 def not_affine(text: str, value: Value, what: str, variables: Mapping[str, str]) -> str:
     """Return the message for *text*, which has *value* where a form is needed.
 
     *variables* are those of the kernel, by their names in the IR.
     """
     nodes = list(walk(value.expr))
-    loaded = [each for each in nodes if isinstance(each, Load)]
+    loaded = [each for each in nodes if isinstance(each, Load | Gather)]
     operations = {each.op for each in nodes if isinstance(each, Binary)}
     instead = "use sums, multiples, and // and % by constants"
     if loaded and loaded[0].tensor in variables:

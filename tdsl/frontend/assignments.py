@@ -10,7 +10,6 @@ from ..ir.dtypes import DType
 from ..ir.nodes import (
     Alloc,
     Expr,
-    Load,
     Memory,
     ReduceOp,
     Role,
@@ -19,7 +18,7 @@ from ..ir.nodes import (
     Tensor,
 )
 from ..ir.printer import print_tensor
-from ..ir.walk import walk
+from ..ir.walk import reads
 from .advice import IN_PLACE_OPERATORS
 from .branches import assigns_inside
 from .builtins import TENSOR_FUNCTIONS, function_name
@@ -28,6 +27,7 @@ from .emission import Emitter
 from .expressions import ExpressionParser, is_index
 from .scope import Alias, Array, Axis, Scalar, Scope, Temporary
 from .source import Source
+from .subscripts import Subscripts, read_element
 from .tensors import Creation, TensorParser
 from .updates import Update, augmented_update, find_update, reads_target
 from .values import Mismatch, Value, binary, can_store, convert, extreme, negate
@@ -95,17 +95,19 @@ class AssignmentParser:
         self.emitter.store(array.tensor.name, index, expr, block, span)
         array.initialised = array.written = True
 
-    def _written(self, target: ast.Subscript) -> tuple[Array, tuple[Affine, ...]]:
+    def _written(self, target: ast.Subscript) -> tuple[Array, Subscripts]:
         array, index = self.expressions.element(target)
         if array.role is Role.INPUT:
-            kind = print_tensor(array.tensor)
-            raise self.source.type_error(
-                target,
-                f"`{array.tensor.name}` is an input and cannot be written: declare it "
-                f"as `tdsl.inout({kind})`, or as `tdsl.out({kind})` if all of it is "
-                "written",
-            )
+            raise self.source.type_error(target, self.is_input(array))
         return array, index
+
+    def is_input(self, array: Array) -> str:
+        """Return the message for a write to *array*, an input."""
+        kind = print_tensor(array.tensor)
+        return (
+            f"`{array.tensor.name}` is an input and cannot be written: declare it as "
+            f"`tdsl.inout({kind})`, or as `tdsl.out({kind})` if all of it is written"
+        )
 
     def _stored(self, node: ast.expr, value: Value, dtype: DType, target: str) -> Expr:
         """Return *value* as *dtype*, if that loses nothing."""
@@ -125,7 +127,7 @@ class AssignmentParser:
 
     def _guesses(self, target: str, value: Value, dtype: DType) -> str:
         """Return a hint about variables that got their dtype from a number alone."""
-        loaded = {each.tensor for each in walk(value.expr) if isinstance(each, Load)}
+        loaded = {each.tensor for each in reads(value.expr)}
         for name, binding in self.scope.bindings():
             if not (isinstance(binding, Temporary) and binding.guessed):
                 continue
@@ -279,7 +281,7 @@ class AssignmentParser:
         text = self.source.text(target)
         self._check_number(target, tensor.dtype, text)
         if reads_target(target, update.operand):
-            load = Value(Load(tensor.name, index, tensor.dtype, span=span))
+            load = Value(read_element(tensor, index, span))
             whole = self._combine(target, update, load, value, span)
             expr = self._stored(update.operand, whole, tensor.dtype, text)
             self.emitter.store(tensor.name, index, expr, block, span)
@@ -340,6 +342,21 @@ class AssignmentParser:
             root_name(node.func) is not None
             and self._callee_name(node) in TENSOR_FUNCTIONS
         )
+
+    def result(
+        self,
+        target: ast.Name,
+        shape: tuple[Affine, ...],
+        dtype: DType,
+        block: list[Stmt],
+    ) -> str:
+        """Bind *target* to a new tensor that a call fills; return its name."""
+        self._assignable(target)
+        self._make_tensor(target, Creation(shape, dtype, None), block)
+        array = self.scope.find(target.id)
+        assert isinstance(array, Array)
+        array.initialised = array.written = True
+        return array.tensor.name
 
     def _make_tensor(
         self, target: ast.Name, creation: Creation, block: list[Stmt]

@@ -83,6 +83,11 @@ zeros = KernelFunction("zeros", "zeros")
 empty = KernelFunction("empty", "empty")
 full = KernelFunction("full", "full")
 grid = KernelFunction("grid")
+argmax = KernelFunction("argmax", "argmax")
+argmin = KernelFunction("argmin", "argmin")
+saturate = KernelFunction("saturate")
+assume = KernelFunction("assume")
+injective = KernelFunction("injective")
 
 FLOAT_FUNCTIONS = frozenset(
     {
@@ -93,6 +98,16 @@ FLOAT_FUNCTIONS = frozenset(
 """Functions of one number that give a float; integers become f64 first."""
 
 ROUNDING_FUNCTIONS = frozenset({"floor", "ceil"})
+STATEMENT_FUNCTIONS: dict[str, str] = {
+    "range": "stands after `in`: write `for i in {0}(...):`",
+    "grid": "stands after `in`: write `for i, j in {0}(...):`",
+    "argmax": "stands alone: write `k = {0}(A[i] for i in range(M))`",
+    "argmin": "stands alone: write `k = {0}(A[i] for i in range(M))`",
+    "assume": "stands at the start of the kernel, before other statements",
+    "injective": "is something to assume: write `tdsl.assume({0}(P))`",
+}
+"""What is no value, and where it stands instead."""
+
 BINARY_FUNCTIONS = {"pow": "pow", "min": "min", "max": "max"}
 TENSOR_FUNCTIONS = frozenset({"zeros", "empty", "full"})
 
@@ -120,12 +135,17 @@ _SAME: dict[str, tuple[Any, ...]] = {
     "empty": (empty, np.empty),
     "full": (full, np.full),
     "grid": (grid,),
+    "argmax": (argmax, np.argmax),
+    "argmin": (argmin, np.argmin),
+    "saturate": (saturate,),
+    "assume": (assume,),
+    "injective": (injective,),
     "range": (range,),
 }
 _BY_OBJECT = {each: name for name, same in _SAME.items() for each in same}
 
 VALUE_FUNCTIONS: tuple[str, ...] = tuple(
-    sorted(set(_SAME) - TENSOR_FUNCTIONS - {"grid", "range"})
+    sorted(set(_SAME) - TENSOR_FUNCTIONS - set(STATEMENT_FUNCTIONS))
 )
 """What may be called in an expression, besides casts."""
 

@@ -9,14 +9,20 @@ from ..ir.affine import Affine
 from ..ir.affine import constant as constant_form
 from ..ir.affine import name as name_form
 from ..ir.nodes import (
+    Alloc,
     Block,
+    Const,
     Expr,
     For,
     If,
+    Index,
     Instance,
+    Load,
     LoopKind,
+    Memory,
     Reduce,
     ReduceOp,
+    Scatter,
     Span,
     Stmt,
     Store,
@@ -25,8 +31,7 @@ from ..ir.nodes import (
 from ..ir.walk import rewrite_block
 from .loops import Header
 from .scope import Scope
-
-Index = tuple[Affine, ...]
+from .subscripts import Subscripts, write_element
 
 
 @dataclass(slots=True)
@@ -50,7 +55,8 @@ class Emitter:
             inner = [loop(axis, Header(axis, zero, (size,), 1, span), inner)]
         block.extend(inner)
 
-    def _instance(self) -> Instance:
+    def instance(self) -> Instance:
+        """Return a new label at the current iteration."""
         label = f"S{self.labels}"
         self.labels += 1
         return Instance(label, tuple(name_form(axis) for axis in self.scope.axes))
@@ -58,28 +64,42 @@ class Emitter:
     def store(
         self,
         tensor: str,
-        index: Index,
+        index: Subscripts,
         value: Expr,
         block: list[Stmt],
         span: Span,
     ) -> None:
         """Append `tensor[index] = value`."""
-        block.append(Store(tensor, index, value, self._instance(), span=span))
+        instance = self.instance()
+        block.append(write_element(tensor, index, None, value, instance, span))
+
+    def kept(self, value: Expr, name: str, block: list[Stmt]) -> Expr:
+        """Return *value* if it is simple, else a load of the new variable *name*."""
+        if isinstance(value, Const | Index | Load):
+            return value
+        span = value.span
+        assert span is not None
+        block.append(Alloc(Tensor(name, value.dtype, ()), Memory.REGISTER, span=span))
+        self.store(name, (), value, block, span)
+        return Load(name, (), value.dtype, span=span)
 
     def reduce(
         self,
         op: ReduceOp,
         tensor: str,
-        index: Index,
+        index: Subscripts,
         value: Expr,
         block: list[Stmt],
         span: Span,
     ) -> None:
         """Append `tensor[index] = op(tensor[index], value)`."""
-        block.append(Reduce(op, tensor, index, value, self._instance(), span=span))
+        instance = self.instance()
+        block.append(write_element(tensor, index, op, value, instance, span))
 
 
-def condition(forms: Index, body: list[Stmt], block: list[Stmt], span: Span) -> None:
+def condition(
+    forms: tuple[Affine, ...], body: list[Stmt], block: list[Stmt], span: Span
+) -> None:
     """Append *body* where every form is >= 0; conditions right inside join them."""
     if not forms:
         block.extend(body)
@@ -95,7 +115,10 @@ def numbered(body: Block) -> Block:
     count = itertools.count()
 
     def rule(statement: Stmt) -> Stmt:
-        if not isinstance(statement, Store | Reduce) or statement.instance is None:
+        if (
+            not isinstance(statement, Store | Reduce | Scatter)
+            or statement.instance is None
+        ):
             return statement
         label = f"S{next(count)}"
         if statement.instance.label == label:

@@ -13,21 +13,32 @@ import numpy as np
 from ..errors import KernelSyntaxError
 from ..ir.affine import Affine
 from ..ir.affine import name as name_form
-from ..ir.dtypes import DType
-from ..ir.nodes import Const, Index, Load
+from ..ir.dtypes import DType, i64
+from ..ir.nodes import Const, Expr, Index, Load
 from ..ir.printer import print_tensor
 from . import values
-from .advice import REFUSED_EXPRESSIONS, REFUSED_OPERATORS, not_affine, not_callable
+from .advice import (
+    REFUSED_EXPRESSIONS,
+    REFUSED_OPERATORS,
+    not_affine,
+    not_callable,
+    not_integer,
+)
 from .builtins import (
     BINARY_FUNCTIONS,
     CASTS,
+    STATEMENT_FUNCTIONS,
     TENSOR_FUNCTIONS,
     function_name,
 )
 from .captured import root_name
+from .inline import InlineFunction
+from .inlining import inlined
 from .names import Names
+from .saturation import saturate
 from .scope import Alias, Array, Axis, Scalar, Scope, Temporary
 from .source import Source
+from .subscripts import Subscripts, read_element
 from .values import Mismatch, Value
 
 _BINARY: dict[type[ast.operator], str] = {
@@ -264,6 +275,9 @@ class ExpressionParser:
             raise self.source.syntax_error(
                 node.keywords[0], f"`{text}` takes no keyword arguments here"
             )
+        if isinstance(callee, InlineFunction):
+            arguments = [self.value(each) for each in node.args]
+            return inlined(callee, node, arguments, self.names, _evaluate)
         if isinstance(callee, DType):
             self._count(node, text, 1, 1)
             return values.cast(self.value(node.args[0]), callee, span)
@@ -272,10 +286,13 @@ class ExpressionParser:
             raise self.source.syntax_error(
                 node, f"`{text}` makes a tensor: write `T = {self.source.text(node)}`"
             )
-        if name in ("range", "grid"):
-            raise self.source.syntax_error(
-                node, f"`{text}` stands after `in`: write `for i in {text}(...):`"
-            )
+        if name in STATEMENT_FUNCTIONS:
+            instead = STATEMENT_FUNCTIONS[name].format(text)
+            raise self.source.syntax_error(node, f"`{text}` {instead}")
+        if name == "saturate":
+            self._count(node, text, 2, 2)
+            number, dtype = node.args
+            return saturate(self.value(number), self.dtype(dtype), span)
         if name is None:
             raise self.source.syntax_error(node.func, not_callable(text, callee))
         if name in ("min", "max"):
@@ -297,8 +314,11 @@ class ExpressionParser:
 
     # --- subscripts -----------------------------------------------------------
 
-    def element(self, node: ast.Subscript) -> tuple[Array, tuple[Affine, ...]]:
-        """Return the tensor and the subscripts of `A[i, j]`."""
+    def element(self, node: ast.Subscript) -> tuple[Array, Subscripts]:
+        """Return the tensor and the subscripts of `A[i, j]`.
+
+        They are forms, or expressions if some are known only when the kernel runs.
+        """
         array = self._array(node)
         shape = array.tensor.shape
         inner = node.slice
@@ -312,9 +332,11 @@ class ExpressionParser:
                 f"{print_tensor(array.tensor)}, but {given} "
                 f"subscript{'s' * (given != 1)} {'are' if given != 1 else 'is'} given",
             )
-        index = tuple(self.affine(each, "a subscript") for each in subscripts)
+        parts = [self._subscript(each) for each in subscripts]
         texts = [self.source.text(each) for each in subscripts]
-        for axis, form in enumerate(index):
+        for axis, form in enumerate(parts):
+            if not isinstance(form, Affine):
+                continue
             if form.is_constant and form.constant < 0:
                 texts[axis] = str(shape[axis] + form.constant)
                 raise self.source.type_error(
@@ -324,7 +346,18 @@ class ExpressionParser:
                 )
             if form.is_constant and (shape[axis] - form).is_constant:
                 self._check_inside(subscripts[axis], form.constant, shape[axis])
-        return array, index
+        return array, tuple(parts)
+
+    def _subscript(self, node: ast.expr) -> Affine | Expr:
+        """Return the form that *node* is, or an integer that data decides."""
+        value = self.value(node)
+        form = values.form_of(value)
+        if form is not None:
+            return form
+        if value.dtype.kind != "int":
+            text = self.source.text(node)
+            raise self.source.type_error(node, not_integer(text, value))
+        return values.cast(value, i64, self.source.span(node)).expr
 
     def _array(self, node: ast.Subscript) -> Array:
         if not isinstance(node.value, ast.Name):
@@ -373,9 +406,7 @@ class ExpressionParser:
         array, index = self.element(node)
         if not array.initialised:
             raise self.source.type_error(node, self.uninitialised(node))
-        tensor = array.tensor
-        span = self.source.span(node)
-        return Value(Load(tensor.name, index, tensor.dtype, span=span))
+        return Value(read_element(array.tensor, index, self.source.span(node)))
 
     def uninitialised(self, node: ast.Subscript) -> str:
         """Return the message for a read of a tensor before its first write."""
@@ -387,6 +418,11 @@ class ExpressionParser:
             kind = print_tensor(binding.tensor)
             instead += f", or declare it as `tdsl.inout({kind})`"
         return f"`{name}` is read before anything is written to it: {instead}"
+
+
+def _evaluate(node: ast.expr, names: Names) -> Value:
+    """Return the value of *node* in the text of an inline function."""
+    return ExpressionParser(names).value(node)
 
 
 def is_index(value: Value) -> bool:

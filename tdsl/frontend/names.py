@@ -45,6 +45,11 @@ class Names:
     def _unassigned(self, name: str) -> str:
         if name in self.scope.ended:
             return f"`{name}` may be unassigned here: {self.scope.ended[name]}"
+        if name in self.captured and is_dim_expression(self.captured.lookup(name)):
+            return (
+                f"`{name}` is read before it is assigned: the variable hides the dim "
+                f"`{name}` in all of the kernel; give it another name"
+            )
         return f"`{name}` is read before it is assigned"
 
     def _unknown(self, node: ast.Name | ast.Attribute, missing: str) -> str:

@@ -2,7 +2,8 @@
 
 `y[i] = v` becomes `y[i] = v if c else y[i]`, and an update adds, multiplies or compares
 with a number that changes nothing. Tensors that the statements declare themselves are
-written as before: nobody sees them elsewhere.
+written as before: nobody sees them elsewhere. But what is read where data chooses is
+read only where the bool holds, as nothing else may exist.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from ..ir.nodes import (
     Load,
     Reduce,
     ReduceOp,
+    Scatter,
     Select,
     Span,
     Stmt,
     Store,
     Unary,
 )
-from ..ir.walk import loads, rewrite_expr, walk
+from ..ir.walk import gathers, loads, map_exprs, walk
 
 Key = tuple[str, tuple[Affine, ...], ReduceOp | None]
 
@@ -62,7 +64,7 @@ def branched(choice: Choice) -> list[Stmt]:
         key = _key(statement, inside)
         other = _find(otherwise, start, key, inside) if key else None
         if other is None:
-            unset = choice.fresh - written(otherwise[:start])
+            unset = choice.fresh and choice.fresh - written(otherwise[:start])
             yes = _Predicate(condition, inside | unset, span)
             result.append(yes.statement(statement))
             continue
@@ -93,7 +95,20 @@ def declared(statements: Iterable[Stmt]) -> set[str]:
 def written(statements: Iterable[Stmt]) -> set[str]:
     """Return the tensors that *statements* write."""
     nodes = (node for statement in statements for node in walk(statement))
-    return {node.tensor for node in nodes if isinstance(node, Store | Reduce)}
+    return {node.tensor for node in nodes if isinstance(node, Store | Reduce | Scatter)}
+
+
+def may_read_unset(variable: str, statements: list[Stmt]) -> bool:
+    """Whether one of *statements* reads *variable* and none sets it before for sure.
+
+    Such a read is the old value of a choice, whose value is never used.
+    """
+    for statement in statements:
+        if any(load.tensor == variable for load in loads(statement)):
+            return True
+        if isinstance(statement, Store) and statement.tensor == variable:
+            return False
+    return False
 
 
 def with_condition_in_place(
@@ -115,9 +130,7 @@ def with_condition_in_place(
         return condition if same else expr
 
     return [
-        replace(each, value=rewrite_expr(each.value, rule))
-        if isinstance(each, Store | Reduce)
-        else each
+        map_exprs(each, rule) if isinstance(each, Store | Reduce | Scatter) else each
         for each in statements
     ]
 
@@ -146,8 +159,23 @@ class _Predicate:
                 unchanged = Const(neutral(statement.op, dtype), dtype, span=self.span)
                 value = self._selected(statement.value, unchanged)
                 return replace(statement, value=value)
+            case Scatter():
+                condition = self.condition
+                if statement.condition is not None:
+                    condition = self._and(condition, statement.condition)
+                return replace(statement, condition=condition)
+            case Store() | Reduce() if any(gathers(statement)):
+                dtype = statement.value.dtype
+                nothing = dtype.numpy.type(0).item()
+                if isinstance(statement, Reduce):
+                    nothing = neutral(statement.op, dtype)
+                value = self._selected(statement.value, Const(nothing, dtype))
+                return replace(statement, value=value)
             case _:
                 return statement
+
+    def _and(self, left: Expr, right: Expr) -> Expr:
+        return Binary("and", left, right, boolean, span=right.span)
 
     def _selected(self, value: Expr, old: Expr) -> Expr:
         condition = self.condition

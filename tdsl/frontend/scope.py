@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ..ir.dims import DimSymbol, to_dim
 from ..ir.dtypes import DType
-from ..ir.nodes import Const, Dim, Role, Stmt, Tensor
+from ..ir.nodes import Assumptions, Const, Dim, Role, Stmt, Tensor
 from .facts import Facts
 from .ranges import Range, range_of_dim
 from .values import Value, common_dtype
@@ -97,6 +97,9 @@ class Scope:
     known: Mapping[int, Temporary] = field(default_factory=dict)
     joined: dict[str, Joined] = field(default_factory=dict)
     ranges: dict[str, Range] = field(default_factory=dict)
+    assumptions: Assumptions = field(default_factory=Assumptions)
+    inlining: tuple[object, ...] = ()
+    counts: dict[str, int] = field(default_factory=dict)
     facts: Facts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -109,6 +112,10 @@ class Scope:
             if name in block:
                 return block[name]
         return None
+
+    def is_new(self, name: str) -> bool:
+        """Whether *name* means nothing yet, nor is to be shared by branches."""
+        return self.find(name) is None and name not in self.joined
 
     def bind(self, name: str, binding: Binding) -> None:
         """Make *name* visible to the end of the current block."""
@@ -180,12 +187,20 @@ class Scope:
         return self.derived(name)
 
     def derived(self, stem: str, suffix: str = "") -> str:
-        """Return a name for the IR that the kernel's text does not have."""
-        candidate, count = stem + suffix, 0
+        """Return a new name for the IR that the kernel's text does not have."""
+        name = self.free(stem, suffix)
+        self.used.add(name)
+        return name
+
+    def free(self, stem: str, suffix: str = "") -> str:
+        """Return a name that neither the IR nor the kernel's text has yet."""
+        first = stem + suffix
+        count = self.counts.get(first, 0)
+        candidate = f"{first}_{count}" if count else first
         while any(candidate in taken for taken in (self.used, self.dims, self.written)):
             count += 1
-            candidate = f"{stem}{suffix}_{count}"
-        self.used.add(candidate)
+            candidate = f"{first}_{count}"
+        self.counts[first] = count
         return candidate
 
     def add_dim(self, symbol: DimSymbol) -> str | None:

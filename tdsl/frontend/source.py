@@ -6,7 +6,7 @@ import ast
 import inspect
 import linecache
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import KernelSyntaxError, KernelTypeError
@@ -15,12 +15,17 @@ from ..ir.nodes import Span
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The file and the syntax tree of one kernel; lines count as in the file."""
+    """The file and the syntax tree of one kernel; lines count as in the file.
+
+    The text of a helper that a kernel calls at *caller* is that of *callee*.
+    """
 
     file: str
     lines: tuple[str, ...]
     first_line: int
     definition: ast.FunctionDef
+    caller: Span | None = None
+    callee: str = ""
 
     def span(self, node: ast.AST) -> Span:
         """Return the place of *node*, in characters."""
@@ -28,7 +33,10 @@ class Source:
         end_line = getattr(node, "end_lineno", None) or line
         column = self._characters(line, getattr(node, "col_offset", 0))
         end = self._characters(end_line, getattr(node, "end_col_offset", None) or 0)
-        return Span(self.file, line, column, end_line, end)
+        place = Span(self.file, line, column, end_line, end)
+        if self.caller is None:
+            return place
+        return replace(place, caller=self.caller, callee=self.callee)
 
     def text(self, node: ast.AST) -> str:
         """Return *node* as one line of Python."""
@@ -36,11 +44,11 @@ class Source:
 
     def syntax_error(self, node: ast.AST, message: str) -> KernelSyntaxError:
         """Return the error for text outside the language."""
-        return KernelSyntaxError(message, self._details(node))
+        return KernelSyntaxError(message + self.span(node).calls, self._details(node))
 
     def type_error(self, node: ast.AST, message: str) -> KernelTypeError:
         """Return the error for names, ranks or dtypes that do not fit."""
-        return KernelTypeError(message, self._details(node))
+        return KernelTypeError(message + self.span(node).calls, self._details(node))
 
     def _line(self, number: int) -> str:
         index = number - self.first_line

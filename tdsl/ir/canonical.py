@@ -24,6 +24,7 @@ from .nodes import (
     Dim,
     For,
     Function,
+    Gather,
     If,
     Index,
     Instance,
@@ -34,6 +35,7 @@ from .nodes import (
     Reduce,
     ReduceOp,
     Role,
+    Scatter,
     Select,
     Store,
     Tensor,
@@ -41,8 +43,8 @@ from .nodes import (
 )
 
 _NODES = (
-    *(Const, Index, Load, Unary, Binary, Call, Select, Cast, Instance, Tensor),
-    *(Store, Reduce, Alloc, If, For, Block, Param, Dim, Assumptions, Function),
+    *(Const, Index, Load, Gather, Unary, Binary, Call, Select, Cast, Instance, Tensor),
+    *(Store, Reduce, Scatter, Alloc, If, For, Block, Param, Dim, Assumptions, Function),
 )
 _FIELDS: Mapping[type, tuple[str, ...]] = MappingProxyType(
     {

@@ -1,8 +1,8 @@
 """The loop IR: the whole grammar on two pages.
 
     Function  = name, params, dims, body, assumptions
-    Stmt      = For | If | Store | Reduce | Alloc          Block = a sequence of them
-    Expr      = Const | Index | Load | Unary | Binary | Call | Select | Cast
+    Stmt      = For | If | Store | Reduce | Scatter | Alloc     Block = sequence of Stmt
+    Expr      = Const | Index | Load | Gather | Unary | Binary | Call | Select | Cast
 
 Conventions that every pass relies on:
 
@@ -15,6 +15,7 @@ Conventions that every pass relies on:
 * Axis names are unique in a function; so are the names of tensors and dims, and no
   two of the three kinds share one.
 * Subscripts, bounds and guards are `Affine` forms over the enclosing axes and the dims.
+  Where data decides which element is meant, `Gather` reads it and `Scatter` writes it.
 * The meaning of a function is its sequential execution, whatever the loop kinds; the
   kinds say how it may be run, which `analysis.validate` proves to be the same.
 * Nodes are immutable. Equality ignores source spans.
@@ -47,6 +48,14 @@ class Span:
     caller: Span | None = None
     callee: str = ""
 
+    @property
+    def calls(self) -> str:
+        """Through which calls the kernel comes here, to append to a message."""
+        if self.caller is None:
+            return ""
+        place = f" (in `{self.callee}`, called in line {self.caller.line})"
+        return place + self.caller.calls
+
 
 # --- expressions ------------------------------------------------------------------
 
@@ -76,6 +85,22 @@ class Load:
     tensor: str
     index: tuple[Affine, ...]
     dtype: DType
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """An element that data chooses: at least one subscript is no `Index`.
+
+    Subscripts are i64; the affine ones are `Index` expressions. One out of range is a
+    fault if the element is used, which the branch not taken of a `Select` is not.
+    Unless *checked*, the caller has promised that it never happens.
+    """
+
+    tensor: str
+    index: tuple[Expr, ...]
+    dtype: DType
+    checked: bool = True
     span: Span | None = field(default=None, compare=False, kw_only=True)
 
 
@@ -134,7 +159,7 @@ class Cast:
     span: Span | None = field(default=None, compare=False, kw_only=True)
 
 
-Expr = Const | Index | Load | Unary | Binary | Call | Select | Cast
+Expr = Const | Index | Load | Gather | Unary | Binary | Call | Select | Cast
 
 
 # --- statements -------------------------------------------------------------------
@@ -225,6 +250,24 @@ class Reduce:
 
 
 @dataclass(frozen=True, slots=True)
+class Scatter:
+    """`tensor[index] = value`, or an update by *op*, where data chooses the element.
+
+    Subscripts are as in `Gather`. Nothing happens where the *condition*, if there is
+    one, is false.
+    """
+
+    tensor: str
+    index: tuple[Expr, ...]
+    op: ReduceOp | None
+    value: Expr
+    instance: Instance | None
+    condition: Expr | None = None
+    checked: bool = True
+    span: Span | None = field(default=None, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Alloc:
     """Declare a local tensor, uninitialised, for the rest of the enclosing block.
 
@@ -265,7 +308,8 @@ class Block:
     statements: tuple[Stmt, ...]
 
 
-Stmt = For | If | Store | Reduce | Alloc
+Write = Store | Reduce | Scatter
+Stmt = For | If | Store | Reduce | Scatter | Alloc
 
 
 # --- functions --------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from .affine import Affine
+from .affine import Affine, FloorDiv
 from .nodes import (
     Alloc,
     Assumptions,
@@ -18,6 +18,7 @@ from .nodes import (
     Expr,
     For,
     Function,
+    Gather,
     If,
     Index,
     Instance,
@@ -27,6 +28,7 @@ from .nodes import (
     Param,
     Reduce,
     ReduceOp,
+    Scatter,
     Select,
     Stmt,
     Store,
@@ -77,6 +79,8 @@ def print_expr(expr: Expr) -> str:
             return f"{expr.dtype}({expr.value})"
         case Load():
             return _element(expr.tensor, expr.index)
+        case Gather():
+            return print_chosen(expr)
         case Unary():
             return (
                 f"(-{print_expr(expr.operand)})"
@@ -97,6 +101,16 @@ def print_expr(expr: Expr) -> str:
             return f"{expr.dtype}({print_expr(expr.operand)})"
         case _:
             assert_never(expr)
+
+
+def print_chosen(access: Gather | Scatter) -> str:
+    """Return the element that data chooses, and whether that is not checked."""
+    parts = [
+        str(part.value) if isinstance(part, Index) else print_expr(part)
+        for part in access.index
+    ]
+    name = access.tensor if access.checked else f"{access.tensor}.unchecked"
+    return f"{name}[{', '.join(parts)}]"
 
 
 def print_tensor(tensor: Tensor) -> str:
@@ -123,13 +137,22 @@ def bound(function: str, forms: tuple[Affine, ...]) -> str:
 
 
 def print_condition(form: Affine) -> str:
-    """Return `form >= 0` as people write it: `M >= N + 1`."""
+    """Return `form >= 0` as people write it: `M >= N + 1`, or `M % 4 == 0`."""
+    for atom, count in form.terms:
+        if isinstance(atom, FloorDiv) and count == atom.divisor:
+            multiple = Affine(((atom, count),))
+            if form == multiple - atom.numerator:
+                return f"{_operand(atom.numerator)} % {count} == 0"
     left = [(atom, count) for atom, count in form.terms if count > 0]
     right = [(atom, -count) for atom, count in form.terms if count < 0]
     more, less = max(form.constant, 0), max(-form.constant, 0)
     if not left:
         return f"{Affine(tuple(right), less)} <= {more}"
     return f"{Affine(tuple(left), more)} >= {Affine(tuple(right), less)}"
+
+
+def _operand(form: Affine) -> str:
+    return str(form) if str(form).isidentifier() else f"({form})"
 
 
 def _param(param: Param) -> str:
@@ -166,6 +189,14 @@ def _block(block: Block, indent: str) -> Iterator[str]:
         yield from _statement(statement, indent)
 
 
+def _updated(op: ReduceOp | None, target: str, value: str) -> str:
+    if op is None:
+        return f"{target} = {value}"
+    if op in _UPDATE:
+        return f"{target} {_UPDATE[op]} {value}"
+    return f"{target} = {op.value}({target}, {value})"
+
+
 def _statement(statement: Stmt, indent: str) -> Iterator[str]:
     match statement:
         case For():
@@ -181,11 +212,13 @@ def _statement(statement: Stmt, indent: str) -> Iterator[str]:
             yield indent + text + _instance(statement.instance)
         case Reduce():
             target = _element(statement.tensor, statement.index)
-            value = print_expr(statement.value)
-            if statement.op in _UPDATE:
-                text = f"{target} {_UPDATE[statement.op]} {value}"
-            else:
-                text = f"{target} = {statement.op.value}({target}, {value})"
+            text = _updated(statement.op, target, print_expr(statement.value))
+            yield indent + text + _instance(statement.instance)
+        case Scatter():
+            target = print_chosen(statement)
+            text = _updated(statement.op, target, print_expr(statement.value))
+            if statement.condition is not None:
+                text = f"if {print_expr(statement.condition)}: {text}"
             yield indent + text + _instance(statement.instance)
         case Alloc():
             where = " in registers" if statement.memory is Memory.REGISTER else ""

@@ -16,6 +16,7 @@ from .nodes import (
     Expr,
     For,
     Function,
+    Gather,
     If,
     Index,
     Instance,
@@ -25,13 +26,15 @@ from .nodes import (
     Reduce,
     ReduceOp,
     Role,
+    Scatter,
     Select,
     Stmt,
     Store,
     Tensor,
     Unary,
+    Write,
 )
-from .walk import walk
+from .walk import chosen_by_data, walk
 
 _ARITHMETIC = frozenset(
     {"add", "sub", "mul", "div", "floordiv", "mod", "pow", "min", "max"}
@@ -132,6 +135,8 @@ def _verify_statement(statement: Stmt, scope: _Scope) -> None:
             _verify_block(statement.body, scope.inside(None))
         case Store() | Reduce():
             _verify_write(statement, scope)
+        case Scatter():
+            _verify_scatter(statement, scope)
         case Alloc():
             tensor = statement.tensor
             _verify_forms(tensor.shape, scope.names, f"shape of {tensor.name}")
@@ -168,11 +173,30 @@ def _verify_loop(loop: For, scope: _Scope) -> None:
 def _verify_write(statement: Store | Reduce, scope: _Scope) -> None:
     name = statement.tensor
     tensor = _verify_element(name, statement.index, scope)
+    if isinstance(statement, Reduce):
+        _verify_reduction(tensor, statement.op)
+    _verify_target(tensor, statement, scope)
+
+
+def _verify_scatter(statement: Scatter, scope: _Scope) -> None:
+    tensor = _verify_chosen(statement, scope)
+    if statement.condition is not None:
+        condition = _verify_expr(statement.condition, scope)
+        _require(condition == "bool", f"a condition of dtype {condition}")
+    if statement.op is not None:
+        _verify_reduction(tensor, statement.op)
+    _verify_target(tensor, statement, scope)
+
+
+def _verify_reduction(tensor: Tensor, op: ReduceOp) -> None:
+    _require(isinstance(op, ReduceOp), f"reduction {op}")
+    _require(tensor.dtype.kind != "bool", f"a reduction of the bool {tensor.name}")
+
+
+def _verify_target(tensor: Tensor, statement: Write, scope: _Scope) -> None:
+    name = tensor.name
     role = scope.roles.get(name)
     _require(role is not Role.INPUT, f"a write to the input {name}")
-    if isinstance(statement, Reduce):
-        _require(isinstance(statement.op, ReduceOp), f"reduction {statement.op}")
-        _require(tensor.dtype.kind != "bool", f"a reduction of the bool {name}")
     dtype = _verify_expr(statement.value, scope)
     _require(dtype == tensor.dtype.name, f"{dtype} stored in {name}: {tensor.dtype}")
     if statement.instance is not None:
@@ -190,6 +214,19 @@ def _verify_element(name: str, index: tuple[Affine, ...], scope: _Scope) -> Tens
     rank, given = len(tensor.shape), len(index)
     _require(rank == given, f"{name} has rank {rank} but {given} subscripts")
     _verify_forms(index, scope.names, f"subscript of {name}")
+    return tensor
+
+
+def _verify_chosen(access: Gather | Scatter, scope: _Scope) -> Tensor:
+    name = access.tensor
+    _require(name in scope.tensors, f"{name} is not declared here")
+    tensor = scope.tensors[name]
+    rank, given = len(tensor.shape), len(access.index)
+    _require(rank == given, f"{name} has rank {rank} but {given} subscripts")
+    _require(chosen_by_data(access.index), f"every subscript of {name} is affine")
+    for part in access.index:
+        dtype = _verify_expr(part, scope)
+        _require(dtype == "i64", f"a subscript of {name} has dtype {dtype}")
     return tensor
 
 
@@ -215,6 +252,9 @@ def _verify_expr(expr: Expr, scope: _Scope) -> str:
         case Load():
             tensor = _verify_element(expr.tensor, expr.index, scope)
             _require(dtype == tensor.dtype, f"load of {expr.tensor} as {dtype}")
+        case Gather():
+            tensor = _verify_chosen(expr, scope)
+            _require(dtype == tensor.dtype, f"gather from {expr.tensor} as {dtype}")
         case Unary():
             _verify_unary(expr, _verify_expr(expr.operand, scope))
         case Binary():

@@ -17,15 +17,18 @@ from .nodes import (
     Expr,
     For,
     Function,
+    Gather,
     If,
     Index,
     Instance,
     Load,
     Reduce,
+    Scatter,
     Select,
     Stmt,
     Store,
     Unary,
+    Write,
 )
 
 Node = Function | Block | Stmt | Expr
@@ -40,6 +43,10 @@ def children(node: Node) -> tuple[Node, ...]:
             return node.statements
         case Store() | Reduce():
             return (node.value,)
+        case Gather():
+            return node.index
+        case Scatter():
+            return (*node.index, node.value, *_present(node.condition))
         case Unary() | Call() | Cast():
             return (node.operand,)
         case Binary():
@@ -52,6 +59,10 @@ def children(node: Node) -> tuple[Node, ...]:
             assert_never(node)
 
 
+def _present(expr: Expr | None) -> tuple[Expr, ...]:
+    return () if expr is None else (expr,)
+
+
 def walk(node: Node) -> Iterator[Node]:
     """Yield *node* and every node below it, parents first, in program order."""
     yield node
@@ -61,7 +72,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 def walk_nest(
     block: Block, outer: tuple[For | If, ...] = ()
-) -> Iterator[tuple[Store | Reduce | Alloc, tuple[For | If, ...]]]:
+) -> Iterator[tuple[Write | Alloc, tuple[For | If, ...]]]:
     """Yield every leaf statement with the loops and guards around it."""
     for statement in block.statements:
         if isinstance(statement, For | If):
@@ -75,6 +86,10 @@ def rewrite_expr(expr: Expr, rule: Callable[[Expr], Expr]) -> Expr:
     match expr:
         case Const() | Index() | Load():
             return rule(expr)
+        case Gather():
+            index = rewrite_exprs(expr.index, rule)
+            same = index is expr.index
+            return rule(expr if same else replace(expr, index=index))
         case Unary() | Call() | Cast():
             operand = rewrite_expr(expr.operand, rule)
             same = operand is expr.operand
@@ -91,6 +106,28 @@ def rewrite_expr(expr: Expr, rule: Callable[[Expr], Expr]) -> Expr:
             return rule(replace(expr, condition=new[0], then=new[1], otherwise=new[2]))
         case _:
             assert_never(expr)
+
+
+def rewrite_exprs(
+    exprs: tuple[Expr, ...], rule: Callable[[Expr], Expr]
+) -> tuple[Expr, ...]:
+    """Apply *rule* inside each expression; unchanged means the same tuple."""
+    new = tuple(rewrite_expr(expr, rule) for expr in exprs)
+    return exprs if all(a is b for a, b in zip(exprs, new, strict=True)) else new
+
+
+def map_exprs(statement: Write, rule: Callable[[Expr], Expr]) -> Write:
+    """Apply *rule* to every expression of *statement* bottom-up."""
+    value = rewrite_expr(statement.value, rule)
+    if not isinstance(statement, Scatter):
+        same = value is statement.value
+        return statement if same else replace(statement, value=value)
+    index = rewrite_exprs(statement.index, rule)
+    old = statement.condition
+    condition = None if old is None else rewrite_expr(old, rule)
+    if index is statement.index and value is statement.value and condition is old:
+        return statement
+    return replace(statement, index=index, value=value, condition=condition)
 
 
 def rewrite_block(block: Block, rule: Callable[[Stmt], Stmt | Block]) -> Block:
@@ -155,6 +192,9 @@ def map_forms(statement: Stmt, change: Callable[[Affine], Affine]) -> Stmt:
                 value=rewrite_expr(statement.value, leaf),
                 instance=instance(statement.instance),
             )
+        case Scatter():
+            changed = map_exprs(statement, leaf)
+            return replace(changed, instance=instance(statement.instance))
         case Alloc():
             return replace(
                 statement,
@@ -190,3 +230,37 @@ def allocations(function: Function) -> dict[str, Alloc]:
 def loads(node: Node) -> Iterator[Load]:
     """Yield every load below *node*, in evaluation order."""
     return (n for n in walk(node) if isinstance(n, Load))
+
+
+def reads(node: Node) -> Iterator[Load | Gather]:
+    """Yield every load and gather below *node*: a gather before its subscripts."""
+    return (n for n in walk(node) if isinstance(n, Load | Gather))
+
+
+def gathers(node: Node) -> Iterator[Gather]:
+    """Yield every gather below *node*, the outer ones first."""
+    return (n for n in walk(node) if isinstance(n, Gather))
+
+
+def scatters(node: Node) -> Iterator[Scatter]:
+    """Yield every scatter below *node*, in program order."""
+    return (n for n in walk(node) if isinstance(n, Scatter))
+
+
+def chosen_accesses(node: Node) -> Iterator[Gather | Scatter]:
+    """Yield every gather and scatter below *node*."""
+    return (n for n in walk(node) if isinstance(n, Gather | Scatter))
+
+
+def chosen_by_data(index: tuple[Expr, ...]) -> tuple[int, ...]:
+    """Return the positions of the subscripts that are not affine."""
+    return tuple(n for n, part in enumerate(index) if not isinstance(part, Index))
+
+
+def read_forms(node: Node) -> Iterator[Affine]:
+    """Yield the affine forms in the subscripts of reads, and the numbers, in *node*."""
+    for each in walk(node):
+        if isinstance(each, Load):
+            yield from each.index
+        elif isinstance(each, Index):
+            yield each.value

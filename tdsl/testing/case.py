@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, get_args
 
+from ..backends.index_inputs import have_subscripts
 from ..errors import ArgumentError
 from ..ir.nodes import Dim, Function
 from ..ir.numerics import Numerics
@@ -144,6 +145,7 @@ def is_possible(function: Function, dims: dict[str, int]) -> bool:
             prod(shapes[name]) <= (len(found) if distinct else len(found) and 1 << 62)
             for name, (found, distinct) in subscripts(function, dims).items()
         )
+        and have_subscripts(function, dims)
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.index_inputs import draw_subscripts
 from ..ir.dtypes import DType
 from ..ir.nodes import Function, Param, Role
 from .case import Case, Data, subscripts
@@ -41,6 +42,9 @@ def make_array(
     from the root of the largest number to itself. special: normal numbers with zeros
     of both signs, infinities and NaN among them, extreme values among integers.
     """
+    used = draw_subscripts(function, param, dims, random)
+    if used is not None:
+        return used
     shape = tuple(extent.evaluate(dims) for extent in param.tensor.shape)
     dtype = param.tensor.dtype
     allowed = subscripts(function, dims).get(param.tensor.name)

@@ -8,6 +8,12 @@ from tdsl.errors import KernelSyntaxError, KernelTypeError
 
 from .misuse import Misuse, check
 
+SKIPPED = """\
+        if A[i] > 1:
+            if A[i] > 2:
+                continue
+            C[i] += 1
+"""
 CASES = (
     Misuse(
         "float_condition",
@@ -80,6 +86,15 @@ CASES = (
         KernelSyntaxError,
         "i != 1 and i != 3 and i != 5 and i != 7 and i != 9 and i != 11...",
         "this condition has 33 cases: nest simpler `if` statements",
+    ),
+    Misuse(
+        "many_statements",
+        "def f(A: f32[M], C: tdsl.inout(f32[M])):\n    for i in range(M):\n"
+        + 10 * SKIPPED,
+        KernelSyntaxError,
+        "A[i] > 1",
+        "this kernel comes to more than 500 statements, as each case of a condition "
+        "has a copy of its block: nest fewer `!=`, `or` and `continue`",
     ),
     Misuse(
         "one_branch",

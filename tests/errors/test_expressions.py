@@ -152,7 +152,7 @@ CASES = (
         (
             "a kernel cannot call `np.arctan`; it can call casts and abs, ceil, cos, "
             "erf, exp, exp2, expm1, floor, log, log1p, log2, max, min, pow, rsqrt, "
-            "sigmoid, sin, sqrt, tanh"
+            "saturate, sigmoid, sin, sqrt, tanh"
         ),
     ),
     Misuse(
@@ -286,7 +286,7 @@ CASES = (
         """,
         KernelSyntaxError,
         "tdsl.grid(M)",
-        "`tdsl.grid` stands after `in`: write `for i in tdsl.grid(...):`",
+        "`tdsl.grid` stands after `in`: write `for i, j in tdsl.grid(...):`",
     ),
     Misuse(
         "unknown_name",
@@ -433,33 +433,86 @@ CASES = (
         "7 is out of range: the size here is 4",
     ),
     Misuse(
-        "product_subscript",
+        "product_bound",
         """\
         def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
-            for i, j in tdsl.grid(M, K):
-                C[i, j] = A[i * j, j]
+            for i in range(M):
+                for j in range(i * K):
+                    C[i, j] = A[i, j]
         """,
         KernelTypeError,
-        "i * j",
+        "i * K",
         (
-            "a subscript must be affine in loop variables and dims, and `i * j` is "
+            "a loop bound must be affine in loop variables and dims, and `i * K` is "
             "not, as it multiplies two variables: use sums, multiples, and // and % "
             "by constants"
         ),
     ),
     Misuse(
-        "data_subscript",
+        "data_bound",
         """\
-        def f(A: f32[K], P: i32[M], C: tdsl.out(f32[M])):
+        def f(A: f32[K], P: i32[M], C: tdsl.inout(f32[M])):
             for i in range(M):
-                C[i] = A[P[i]]
+                for j in range(P[i]):
+                    C[i] += A[j]
         """,
         KernelTypeError,
         "P[i]",
         (
-            "a subscript must be affine in loop variables and dims, and `P[i]` is "
+            "a loop bound must be affine in loop variables and dims, and `P[i]` is "
             "not, as `P` is read from memory: use sums, multiples, and // and % by "
             "constants"
+        ),
+    ),
+    Misuse(
+        "data_in_a_float_subscript",
+        """\
+        def f(A: f32[K], P: f32[M], C: tdsl.out(f32[M])):
+            for i in range(M):
+                C[i] = A[P[i] + 1]
+        """,
+        KernelTypeError,
+        "P[i] + 1",
+        "a subscript must be an integer, and `P[i] + 1` is f32: write `i64(P[i] + 1)`",
+    ),
+    Misuse(
+        "bool_subscript",
+        """\
+        def f(A: f32[K], P: i32[M], C: tdsl.out(f32[M])):
+            for i in range(M):
+                C[i] = A[P[i] > 0]
+        """,
+        KernelTypeError,
+        "P[i] > 0",
+        "a subscript must be an integer, and `P[i] > 0` is bool: write `i64(P[i] > 0)`",
+    ),
+    Misuse(
+        "scatter_into_an_input",
+        """\
+        def f(A: f32[K], P: i32[M]):
+            for i in range(M):
+                A[P[i]] = 0.0
+        """,
+        KernelTypeError,
+        "A[P[i]]",
+        (
+            "`A` is an input and cannot be written: declare it as "
+            "`tdsl.inout(f32[K])`, or as `tdsl.out(f32[K])` if all of it is written"
+        ),
+    ),
+    Misuse(
+        "gather_before_a_write",
+        """\
+        def f(P: i32[M], C: tdsl.out(f32[M])):
+            T = tdsl.empty((M,), f32)
+            for i in range(M):
+                C[i] = T[P[i]]
+        """,
+        KernelTypeError,
+        "T[P[i]]",
+        (
+            "`T` is read before anything is written to it: set it first, as in "
+            "`T[P[i]] = 0`"
         ),
     ),
     Misuse(
@@ -474,16 +527,17 @@ CASES = (
         "a subscript must be an integer, and `i / 2` is f64: write `i // 2`",
     ),
     Misuse(
-        "division_subscript",
+        "division_bound",
         """\
         def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
-            for i, j in tdsl.grid(M, K):
-                C[i, j] = A[i // K, j]
+            for i in range(M):
+                for j in range(i // K):
+                    C[i, j] = A[i, j]
         """,
         KernelTypeError,
         "i // K",
         (
-            "a subscript must be affine in loop variables and dims, and `i // K` is "
+            "a loop bound must be affine in loop variables and dims, and `i // K` is "
             "not, as the divisor is no positive constant: use sums, multiples, and // "
             "and % by constants"
         ),

@@ -443,11 +443,11 @@ CASES = (
         """\
         def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
             for i, j in tdsl.grid(M, K):
-                a, b = 1, 2
+                a, b = A[i, j]
         """,
         KernelSyntaxError,
         "a, b",
-        "write one assignment for each variable",
+        "write 2 values for 2 variables: `a, b = x, y`",
     ),
     Misuse(
         "assign_attribute",

@@ -25,12 +25,14 @@ from tdsl.ir.nodes import (
     Expr,
     For,
     Function,
+    Gather,
     If,
     Index,
     Load,
     LoopKind,
     Reduce,
     Role,
+    Scatter,
     Select,
     Stmt,
     Store,
@@ -182,6 +184,8 @@ def _statement(statement: Stmt, indent: str, around: LoopKind) -> list[str]:
             return [f"{indent}{statement.tensor.name} = Buffer(({shape}{comma}), {{}})"]
         case Store() | Reduce():
             return [f"{indent}{_write(statement, _value(statement))}"]
+        case Scatter():
+            return _scatter(statement, indent)
         case _:
             assert_never(statement)
 
@@ -227,11 +231,29 @@ def _value(statement: Store | Reduce) -> str:
     return f"update({op!r}, {old}, {value})"
 
 
+def _scatter(scatter: Scatter, indent: str) -> list[str]:
+    test = "True" if scatter.condition is None else _expr(scatter.condition)
+    index = "".join(f", {_subscript(part)}" for part in scatter.index)
+    inner = f"{indent}    "
+    lines = [f"{indent}if {test}:", f"{inner}at = (None{index})"]
+    value = _expr(scatter.value)
+    if scatter.op is not None:
+        old = f"{scatter.tensor}.load(*at[1:])"
+        value = f"update({scatter.op.value!r}, {old}, {value})"
+    return [*lines, f"{inner}{scatter.tensor}.store({value}, *at[1:])"]
+
+
+def _subscript(part: Expr) -> str:
+    return _text(part.value) if isinstance(part, Index) else _expr(part)
+
+
 def _operation(op: str, left: str, right: str) -> str:
     match op:
         case "add" | "sub" | "mul":
             sign = {"add": "+", "sub": "-", "mul": "*"}[op]
             return f"(({left} {sign} {right}) % {PRIME})"
+        case "mod":
+            return f"({left} % {right})"
         case "max" | "min":
             return f"{op}({left}, {right})"
         case "lt" | "le" | "gt" | "ge" | "eq" | "ne":
@@ -259,6 +281,9 @@ def _expr(expr: Expr) -> str:
             return f"(({_text(expr.value)}) % {PRIME})"
         case Load():
             return f"{expr.tensor}.load({', '.join(map(_text, expr.index))})"
+        case Gather():
+            index = ", ".join(map(_subscript, expr.index))
+            return f"{expr.tensor}.load({index})"
         case Unary():
             return f"(-{_expr(expr.operand)} % {PRIME})"
         case Binary():

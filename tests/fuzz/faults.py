@@ -7,22 +7,36 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tdsl.ir.affine import Affine, constant, name
+from tdsl.ir.dtypes import i64
 from tdsl.ir.extents import fixed_extent
 from tdsl.ir.nodes import (
+    Binary,
     Block,
     Const,
     Expr,
     For,
     Function,
+    Gather,
     If,
     Load,
     LoopKind,
     Reduce,
     ReduceOp,
+    Scatter,
     Stmt,
     Store,
 )
-from tdsl.ir.walk import allocations, loops, rewrite, rewrite_expr, walk
+from tdsl.ir.walk import (
+    allocations,
+    chosen_accesses,
+    chosen_by_data,
+    loops,
+    map_exprs,
+    rewrite,
+    rewrite_expr,
+    scatters,
+    walk,
+)
 
 from .rewrites import Rewrite, copied, tensors_of
 
@@ -125,6 +139,42 @@ def change_value(function: Function, rng: random.Random) -> Function | None:
     if isinstance(new, Reduce) and rng.random() < 0.3:
         new = replace(new, op=rng.choice([ReduceOp.ADD, ReduceOp.MUL, ReduceOp.MAX]))
     return rewrite(function, lambda s: new if s is leaf else s)
+
+
+def choose_another(function: Function, rng: random.Random) -> Function | None:
+    """Let data choose the next element."""
+    found = [*chosen_accesses(function)]
+    if not found:
+        return None
+    access = rng.choice(found)
+    place = rng.choice(chosen_by_data(access.index))
+    part = access.index[place]
+    assert isinstance(part, Binary)
+    further = replace(part, left=Binary("add", part.left, Const(1, i64), i64))
+    index = (*access.index[:place], further, *access.index[place + 1 :])
+    new = replace(access, index=index)
+
+    def expr_rule(expr: Expr) -> Expr:
+        return new if expr is access and isinstance(new, Gather) else expr
+
+    def rule(statement: Stmt) -> Stmt:
+        if statement is access and isinstance(new, Scatter):
+            return new
+        if not isinstance(statement, Store | Reduce | Scatter):
+            return statement
+        return map_exprs(statement, expr_rule)
+
+    return rewrite(function, rule)
+
+
+def drop_condition(function: Function, rng: random.Random) -> Function | None:
+    """Write an element that data chooses whether it is meant or not."""
+    found = [s for s in scatters(function) if s.condition is not None]
+    if not found:
+        return None
+    scatter = rng.choice(found)
+    new = replace(scatter, condition=None)
+    return rewrite(function, lambda s: new if s is scatter else s)
 
 
 def overwrite(function: Function, rng: random.Random) -> Function | None:
@@ -238,6 +288,8 @@ FAULTS: tuple[Rewrite, ...] = (
     repeat_statement,
     change_value,
     overwrite,
+    choose_another,
+    drop_condition,
     shrink_local,
     parallelize_blindly,
     *MALFORMATIONS,

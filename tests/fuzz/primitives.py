@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from tdsl.errors import ScheduleError
-from tdsl.ir.nodes import Function, Load, Reduce, Store
+from tdsl.ir.nodes import Function, Gather, Load, Reduce, Scatter, Store
 from tdsl.ir.walk import allocations, loops, walk
 from tdsl.schedules.loops import fission, fuse, reorder, split, tile
 from tdsl.schedules.memory import cache_read, cache_write
@@ -22,7 +22,11 @@ def _axis(function: Function, rng: random.Random) -> str:
 
 
 def _tensor(function: Function, rng: random.Random) -> str:
-    touched = {n.tensor for n in walk(function) if isinstance(n, Load | Store | Reduce)}
+    touched = {
+        n.tensor
+        for n in walk(function)
+        if isinstance(n, Load | Gather | Store | Reduce | Scatter)
+    }
     return rng.choice(sorted(touched))
 
 
@@ -31,7 +35,7 @@ def _label(function: Function, rng: random.Random) -> str:
         {
             node.instance.label
             for node in walk(function)
-            if isinstance(node, Store | Reduce) and node.instance
+            if isinstance(node, Store | Reduce | Scatter) and node.instance
         }
     )
     return rng.choice(found)

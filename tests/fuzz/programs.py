@@ -1,8 +1,10 @@
-"""Random affine programs: rectangular, triangular and strided loops, guards, stencils
-in place, reductions, scalar temporaries and local tensors, over symbolic sizes.
+"""Random programs: rectangular, triangular and strided loops, guards, stencils in
+place, reductions, scalar temporaries, local tensors, and in some of them gathers and
+scatters, over symbolic sizes.
 
 A tensor dimension of class D has D + 4 elements and an axis of class D runs inside
-[0, D), so that a subscript `axis + offset` with an offset up to 4 stays in bounds.
+[0, D), so that a subscript `axis + offset` with an offset up to 4 stays in bounds. A
+subscript that data decides is a remainder by the size.
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ from tdsl.ir.nodes import (
     Alloc,
     Binary,
     Block,
+    Cast,
     Const,
     Dim,
     Expr,
     For,
     Function,
+    Gather,
     If,
     Index,
     Instance,
@@ -31,6 +35,7 @@ from tdsl.ir.nodes import (
     Reduce,
     ReduceOp,
     Role,
+    Scatter,
     Select,
     Stmt,
     Store,
@@ -40,12 +45,15 @@ from tdsl.ir.nodes import (
 Extent = str | int
 """A class of sizes: the name of a dim, or a constant."""
 
+Loops = list[tuple[For, Extent]]
+
 
 @dataclass(slots=True)
 class _Generator:
     rng: random.Random
     dims: tuple[Dim, ...]
     dtype: DType
+    chooses: bool
     shapes: dict[str, tuple[Extent, ...]] = field(default_factory=dict)
     writable: list[str] = field(default_factory=list)
     count: dict[str, int] = field(default_factory=dict)
@@ -185,6 +193,8 @@ class _Generator:
     def write(self, loops: list[tuple[For, Extent]], value: Expr) -> Stmt:
         target = self.rng.choice(self.writable)
         index = self.subscripts(target, loops)
+        if self.chooses and self.rng.random() < 0.2:
+            return self.scatter(target, index, value, loops)
         if self.rng.random() < 0.45:
             op = self.rng.choice(
                 [ReduceOp.ADD, ReduceOp.ADD, ReduceOp.MUL, ReduceOp.MAX]
@@ -212,9 +222,37 @@ class _Generator:
                 forms.append(axis + rng.choice([0, 0, 0, 1, 2, 3]))
         return tuple(forms)
 
-    def load(self, loops: list[tuple[For, Extent]]) -> Load:
+    def load(self, loops: list[tuple[For, Extent]]) -> Load | Gather:
         tensor = self.rng.choice([*self.shapes])
-        return Load(tensor, self.subscripts(tensor, loops), self.dtype)
+        index = self.subscripts(tensor, loops)
+        if self.chooses and index and self.rng.random() < 0.2:
+            return Gather(tensor, self.chosen(tensor, index, loops), self.dtype)
+        return Load(tensor, index, self.dtype)
+
+    def chosen(
+        self, tensor: str, index: tuple[Affine, ...], loops: list[tuple[For, Extent]]
+    ) -> tuple[Expr, ...]:
+        """Return *index* with one or more subscripts that data decides."""
+        parts: list[Expr] = [Index(form, i64) for form in index]
+        first = self.rng.randrange(len(parts))
+        for position, extent in enumerate(self.shapes[tensor]):
+            if position == first or self.rng.random() < 0.3:
+                value: Expr = self.load(loops)
+                if self.dtype != i64:
+                    value = Cast(value, i64)
+                size = Index(affine(extent) + 4, i64)
+                parts[position] = Binary("mod", value, size, i64)
+        return tuple(parts)
+
+    def scatter(
+        self, target: str, index: tuple[Affine, ...], value: Expr, nest: Loops
+    ) -> Scatter:
+        op = self.rng.choice([None, None, ReduceOp.ADD, ReduceOp.MAX])
+        condition = None
+        if self.rng.random() < 0.3:
+            condition = Binary("lt", self.load(nest), self.load(nest), boolean)
+        parts = self.chosen(target, index, nest)
+        return Scatter(target, parts, op, value, self.instance(nest), condition)
 
     def expr(self, loops: list[tuple[For, Extent]], depth: int = 0) -> Expr:
         rng = self.rng
@@ -255,7 +293,7 @@ def random_program(rng: random.Random, dtype: DType = i64) -> Function:
         )
         for label in labels
     )
-    generator = _Generator(rng, dims, dtype)
+    generator = _Generator(rng, dims, dtype, chooses=rng.random() < 0.3)
     params: list[Param] = []
     statements: list[Stmt] = []
     for label in ("A", "B", "C")[: rng.choice([2, 3])]:

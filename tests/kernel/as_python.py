@@ -13,6 +13,12 @@ from tdsl.frontend.parser import parse
 from tdsl.ir.nodes import Function, Role
 from tdsl.kernel import Kernel
 
+
+def _saturate(value: Any, dtype: Any) -> Any:
+    limits = np.iinfo(dtype)
+    return dtype(min(max(int(value), limits.min), limits.max))
+
+
 NAMES: dict[str, Any] = {
     "f32": np.float32,
     "f64": np.float64,
@@ -22,7 +28,10 @@ NAMES: dict[str, Any] = {
         empty=np.empty,
         zeros=np.zeros,
         full=lambda shape, dtype, value: np.full(shape, value, dtype),
+        saturate=_saturate,
         assume=lambda fact: None,
+        argmax=lambda values: int(np.argmax([*values])),
+        argmin=lambda values: int(np.argmin([*values])),
     ),
 }
 """What the names of the language are in plain Python."""

@@ -23,6 +23,42 @@ def scale_multiple(X: f32[M], Y: output f32[M]) for M%16==0:
     for i in range(M):
         Y[i] = (X[i] * 2.0)  # S0[i]
 """,
+    "take": """
+def take(X: f32[N], idx: i64[M], Y: output f32[M]) for M, N:
+    for i in range(M):
+        Y[i] = X[idx[i]]  # S0[i]
+""",
+    "put": """
+def put(idx: i64[M], X: f32[M], Y: inout f32[N]) for M, N:
+    for i in range(M):
+        Y[idx[i]] = X[i]  # S0[i]
+""",
+    "rows": """
+def rows(T: f32[N, K], idx: i64[M], Y: output f32[M, K]) for M, N, K:
+    for i in range(M):
+        for j in range(K):
+            Y[i, j] = T[idx[i], j]  # S0[i, j]
+""",
+    "gathered_local": """
+def gathered_local(X: f32[M], idx: i64[M], Y: output f32[M]) for M:
+    T = local f32[M]
+    for i in range(M):
+        T[i] = (X[i] * 2.0)  # S0[i]
+    for j in range(M):
+        Y[j] = T[idx[j]]  # S1[j]
+""",
+    "counter": """
+def counter(X: f32[M], Y: output f32[M]) for M:
+    for i in range(M):
+        k = local i64 in registers
+        k = i64(i)  # S0[i]
+        Y[i] = X[k]  # S1[i]
+""",
+    "no_key": """
+def no_key(X: f32[M], Y: inout f32[M]) for M:
+    for i in range(M):
+        Y[max(i64(i), 3)] = X[i]  # S0[i]
+""",
     "interior": """
 def interior(X: f32[M], Y: inout f32[M]) for M:
     for i in range(1, M - 1):

@@ -536,6 +536,60 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "axes of its nest, each once; inline before splitting",
     ),
     (
+        "vectorize_scatter",
+        "put",
+        lambda s: s.split("i", 8).vectorize("i_i"),
+        'vectorize: loop "i_i" writes Y[idx[i_i]], and lanes cannot write elements '
+        "that data chooses; vectorize a loop without it",
+    ),
+    (
+        "parallelize_scatter",
+        "put",
+        lambda s: s.parallelize("i"),
+        'parallelize: iterations of loop "i" may write the same element Y[idx[i]], as '
+        "data chooses it; if all its values differ, write "
+        "tdsl.assume(tdsl.injective(idx)) in the kernel",
+    ),
+    (
+        "cache_read_gathered",
+        "take",
+        lambda s: s.cache_read("X", None),
+        'cache_read: data chooses which elements of "X" are used, as in X[idx[i]], so '
+        "no part of it can be staged or moved; stage the other tensors, or name a loop "
+        "without that access",
+    ),
+    (
+        "cache_write_scattered",
+        "put",
+        lambda s: s.cache_write("Y", None, memory="array"),
+        'cache_write: data chooses which elements of "Y" are used, as in Y[idx[i]], so '
+        "no part of it can be staged or moved; stage the other tensors, or name a loop "
+        "without that access",
+    ),
+    (
+        "compute_at_gathered",
+        "gathered_local",
+        lambda s: s.compute_at("T", "j"),
+        'compute_at: data chooses which elements of "T" are used, as in T[idx[j]], so '
+        "no part of it can be staged or moved; stage the other tensors, or name a loop "
+        "without that access",
+    ),
+    (
+        "inline_gathered",
+        "gathered_local",
+        lambda s: s.inline("T"),
+        'inline: data chooses which elements of "T" are used, as in T[idx[j]], so '
+        "no part of it can be staged or moved; stage the other tensors, or name a loop "
+        "without that access",
+    ),
+    (
+        "inline_subscript",
+        "counter",
+        lambda s: s.inline("k"),
+        'inline: "k" is used as a subscript, and its value is affine; write that value '
+        "in the subscript of the kernel",
+    ),
+    (
         "rfactor_spatial",
         "matmul",
         lambda s: s.rfactor("i"),
