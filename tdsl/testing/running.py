@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any, get_args
 
 import numpy as np
@@ -22,19 +21,12 @@ from ..schedules.schedule import Schedule
 from .case import Case
 from .failures import Engine, FailedCheck, Failure, OutOfBoundError
 from .layouts import Placed, placed
+from .quick import is_quick
 from .values import make_arrays
 
 Arrays = dict[str, NDArray[Any]]
 Prepare = Callable[[Arrays, Mapping[str, int]], None]
 """Changes random arguments in place, so that they make sense to the kernel."""
-
-INTERPRETED_PRODUCT = 600
-"""Up to which product of the dims the interpreter runs beside compiled code."""
-
-
-def is_quick(case: Case) -> bool:
-    """Whether the interpreter takes little time for *case*."""
-    return prod(case.dims.values()) <= INTERPRETED_PRODUCT
 
 
 @dataclass(frozen=True)
@@ -68,7 +60,7 @@ class Trial:
         expected = evaluate_with_bound(
             function, arrays, case.dims, self.kernel.numerics
         )
-        if is_quick(case):
+        if is_quick(function, case.dims):
             self._check_meaning(case, arrays, expected)
         call = self._interpret if self.engine == "interpreted" else self._call
         damage: list[str] = []

@@ -10,10 +10,11 @@ from ..ir.nodes import Function
 from ..ir.walk import loops
 from ..schedules.schedule import Schedule
 from ..schedules.trace import Step, Value, parameters_of
-from .case import Case, draw_case, smaller
+from .case import Case, smaller
 from .failures import FailedCheck
 from .moves import is_proved, tile_sizes
-from .running import INTERPRETED_PRODUCT, Trial, is_quick
+from .quick import draw_quick_case, is_quick
+from .running import Trial
 
 CASE_RUNS = 60
 SCHEDULE_RUNS = 60
@@ -69,11 +70,24 @@ def _simpler(schedule: Schedule) -> Iterator[Schedule]:
         size //= 2
     before = Schedule(function)
     for number, each in enumerate(steps):
+        yield _without(before, steps[number:])
         for plainer in _plainer(each):
             candidate = _with_step(before, plainer, steps[number:])
             if candidate is not None:
                 yield candidate
         before = before.apply(each)
+
+
+def _without(before: Schedule, steps: Sequence[Step]) -> Schedule:
+    """Return *before* with all but the first of *steps*.
+
+    What they do to the loops that it would have made is done to the loop it names.
+    """
+    axis = dict(steps[0].arguments).get("axis")
+    made = loops(before.apply(steps[0]).function).keys() - loops(before.function).keys()
+    names = dict.fromkeys(made, axis) if isinstance(axis, str) else {}
+    later = [_renamed_step(each, names) for each in steps[1:]]
+    return replayed(before.original, (*before.steps, *later))
 
 
 def _with_step(
@@ -88,11 +102,15 @@ def _with_step(
         pairs = zip(loops(old.function), loops(schedule.function), strict=False)
         names = dict(pairs)
         for each in steps[1:]:
-            changed = [(name, _renamed(v, names)) for name, v in each.arguments]
-            schedule = schedule.apply(replace(each, arguments=tuple(changed)))
+            schedule = schedule.apply(_renamed_step(each, names))
     except ScheduleError:
         return None
     return schedule
+
+
+def _renamed_step(each: Step, names: Mapping[str, str]) -> Step:
+    changed = tuple((name, _renamed(value, names)) for name, value in each.arguments)
+    return replace(each, arguments=changed)
 
 
 def _renamed(value: Value, names: Mapping[str, str]) -> Value:
@@ -150,6 +168,8 @@ def _smallest_case(found: _Found) -> _Found:
 def _plainest_engine(found: _Found) -> _Found:
     """Take the interpreter where it fails too: it needs no compilation."""
     plain = replace(found.trial, engine="interpreted")
+    if not is_quick(plain.kernel.function, found.case.dims):
+        return found
     return _failing(plain, [found.case]) or found
 
 
@@ -161,19 +181,17 @@ def _shortest_schedule(found: _Found, original: Case) -> _Found:
     schedule, kernel = found.trial.schedule, found.trial.kernel
     assert schedule is not None
     cases = [found.case]
-    if found.trial.engine == "compiled" or is_quick(original):
+    if found.trial.engine == "compiled" or is_quick(kernel.function, original.dims):
         cases.append(original)
-    cases += [
-        draw_case(
+    for seed in range(original.seed, original.seed + MORE_CASES):
+        more = draw_quick_case(
             kernel.function,
             seed,
             kernel.numerics,
             layout=found.case.layout,
             near=tile_sizes(schedule),
-            largest=INTERPRETED_PRODUCT,
         )
-        for seed in range(original.seed, original.seed + MORE_CASES)
-    ]
+        cases += [] if more is None else [more]
     best = found
 
     def fails(candidate: Schedule) -> bool:

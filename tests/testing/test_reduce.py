@@ -65,6 +65,13 @@ def test_a_wrong_result_needs_only_two_of_six_steps() -> None:
     assert "Y[1, 7] is " in found.symptom.text
 
 
+def test_loops_of_a_step_left_out_are_those_that_it_divided() -> None:
+    schedule = WRONG_IF_UNROLLED.schedule().split("j", 4).split("j_o", 2)
+    found = reduce_schedule(WRONG_IF_UNROLLED, schedule.unroll("j_o_i"), CASES)
+    assert found is not None
+    assert str(found.schedule) == 'schedule.split("j", 2).unroll("j_i")'
+
+
 def test_a_right_schedule_does_not_fail() -> None:
     assert reduce_schedule(RIGHT, RIGHT.schedule().split("i", 4), CASES) is None
 
