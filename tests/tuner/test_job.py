@@ -311,7 +311,7 @@ def test_a_job_measures_with_the_inputs_it_is_given(
     result = tune(scale, dims, budget_s=1.0, threads=1, inputs=inputs)
     assert asked == [dims]
     assert "of the derived bound" in report(result)
-    with pytest.raises(ArgumentError, match="scale: missing x"):
+    with pytest.raises(ArgumentError, match="x is missing"):
         tune(scale, dims, budget_s=1.0, threads=1, inputs=lambda dims: {})
 
 
