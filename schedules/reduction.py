@@ -22,7 +22,7 @@ from ..ir.nodes import (
     Store,
     Tensor,
 )
-from ..ir.walk import rewrite, walk, walk_nest
+from ..ir.walk import loads, rewrite, walk, walk_nest
 from .bounds import Loops, extent_over_dims
 from .boxes import Index, Place, Side, bounding_side, box_nest
 from .checks import (
@@ -169,13 +169,19 @@ def _is_local(tensor: str, loop: For) -> bool:
 
 
 def _root(found: _Found, loop: For) -> For:
-    """Return the outermost loop below which only this update touches the target."""
+    """Return the outermost loop below which only this update touches the target.
+
+    The update may read other elements of it, `x[i] -= L[i, j] * x[j]`: that they are
+    finished there is for the proof to say.
+    """
     spatial = relevant(found.access)
-    tensor = found.statement.tensor
+    tensor, index = found.statement.tensor, found.statement.index
+    summands = [load for load in loads(found.statement.value) if load.tensor == tensor]
+    own = 1 + sum(load.index != index for load in summands)
     for node in found.path:
         if not isinstance(node, For) or node.axis in spatial:
             continue
-        if len(list(accesses(node.body, tensor))) == 1:
+        if len(list(accesses(node.body, tensor))) == own:
             return node
         if node is loop:
             break

@@ -95,7 +95,14 @@ def given_inputs(
     function: Function, dims: Mapping[str, int], inputs: Inputs
 ) -> dict[str, Any]:
     """Return the arguments that *inputs* makes for *dims*, checked as in a call."""
-    made = inputs(dict(dims))
+    try:
+        made = inputs(dict(dims))
+    except Exception as error:
+        sizes = " ".join(f"{name}={size}" for name, size in dims.items())
+        raise ArgumentError(
+            f"{function.name}: the function of inputs failed for {sizes}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
     if not isinstance(made, Mapping):
         raise ArgumentError(
             f"{function.name}: the function of inputs returned "

@@ -72,10 +72,15 @@ def deriche(image, smooth):
 
 def floyd_warshall(path):
     n = path.shape[0]
+    to_node = np.empty(n, np.int32)
+    from_node = np.empty(n, np.int32)
     for k in range(n):
+        for i in range(n):
+            to_node[i] = path[i, k]
+            from_node[i] = path[k, i]
         for i in prange(n):
             for j in range(n):
-                path[i, j] = min(path[i, j], path[i, k] + path[k, j])
+                path[i, j] = min(path[i, j], to_node[i] + from_node[j])
 
 
 def nussinov(seq, table):

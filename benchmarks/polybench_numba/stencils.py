@@ -11,8 +11,6 @@ from numba import prange
 def adi(u, TSTEPS):
     n = u.shape[0]
     v = np.empty((n, n))
-    p = np.empty((n, n))
-    q = np.empty((n, n))
     ratio_v = 2.0 * (n * n / TSTEPS)
     ratio_u = n * n / TSTEPS
     a = -ratio_v / 2.0
@@ -21,35 +19,39 @@ def adi(u, TSTEPS):
     e = 1.0 + ratio_u
     for _t in range(TSTEPS):
         for i in prange(1, n - 1):
+            p = np.empty(n)
+            q = np.empty(n)
             v[0, i] = 1.0
-            p[i, 0] = 0.0
-            q[i, 0] = 1.0
+            p[0] = 0.0
+            q[0] = 1.0
             for j in range(1, n - 1):
-                p[i, j] = -a / (a * p[i, j - 1] + b)
-                q[i, j] = (
+                p[j] = -a / (a * p[j - 1] + b)
+                q[j] = (
                     -d * u[j, i - 1]
                     + (1.0 + 2.0 * d) * u[j, i]
                     - d * u[j, i + 1]
-                    - a * q[i, j - 1]
-                ) / (a * p[i, j - 1] + b)
+                    - a * q[j - 1]
+                ) / (a * p[j - 1] + b)
             v[n - 1, i] = 1.0
             for j in range(n - 2, 0, -1):
-                v[j, i] = p[i, j] * v[j + 1, i] + q[i, j]
+                v[j, i] = p[j] * v[j + 1, i] + q[j]
         for i in prange(1, n - 1):
+            p = np.empty(n)
+            q = np.empty(n)
             u[i, 0] = 1.0
-            p[i, 0] = 0.0
-            q[i, 0] = 1.0
+            p[0] = 0.0
+            q[0] = 1.0
             for j in range(1, n - 1):
-                p[i, j] = -d / (d * p[i, j - 1] + e)
-                q[i, j] = (
+                p[j] = -d / (d * p[j - 1] + e)
+                q[j] = (
                     -a * v[i - 1, j]
                     + (1.0 + 2.0 * a) * v[i, j]
                     - a * v[i + 1, j]
-                    - d * q[i, j - 1]
-                ) / (d * p[i, j - 1] + e)
+                    - d * q[j - 1]
+                ) / (d * p[j - 1] + e)
             u[i, n - 1] = 1.0
             for j in range(n - 2, 0, -1):
-                u[i, j] = p[i, j] * u[i, j + 1] + q[i, j]
+                u[i, j] = p[j] * u[i, j + 1] + q[j]
 
 
 def fdtd_2d(ex, ey, hz, source):

@@ -32,8 +32,6 @@ TOLERANCE = 1e-12
 def adi(u: tdsl.inout(f64[N, N])):
     """Eliminate forwards into p and q, substitute backwards."""
     v = tdsl.empty((N, N), f64)
-    p = tdsl.empty((N, N), f64)
-    q = tdsl.empty((N, N), f64)
     ratio_v = 2.0 * (f64(N) * f64(N) / f64(TSTEPS))
     ratio_u = f64(N) * f64(N) / f64(TSTEPS)
     a = -ratio_v / 2.0
@@ -42,37 +40,41 @@ def adi(u: tdsl.inout(f64[N, N])):
     e = 1.0 + ratio_u
     for _t in range(TSTEPS):
         for i in range(1, N - 1):
+            p = tdsl.empty((N,), f64)
+            q = tdsl.empty((N,), f64)
             v[0, i] = 1.0
-            p[i, 0] = 0.0
-            q[i, 0] = 1.0
+            p[0] = 0.0
+            q[0] = 1.0
             for j in range(1, N - 1):
-                p[i, j] = -a / (a * p[i, j - 1] + b)
-                q[i, j] = (
+                p[j] = -a / (a * p[j - 1] + b)
+                q[j] = (
                     -d * u[j, i - 1]
                     + (1.0 + 2.0 * d) * u[j, i]
                     - d * u[j, i + 1]
-                    - a * q[i, j - 1]
-                ) / (a * p[i, j - 1] + b)
+                    - a * q[j - 1]
+                ) / (a * p[j - 1] + b)
             v[N - 1, i] = 1.0
             for back in range(1, N - 1):
                 j = N - 1 - back
-                v[j, i] = p[i, j] * v[j + 1, i] + q[i, j]
+                v[j, i] = p[j] * v[j + 1, i] + q[j]
         for i in range(1, N - 1):
+            p = tdsl.empty((N,), f64)
+            q = tdsl.empty((N,), f64)
             u[i, 0] = 1.0
-            p[i, 0] = 0.0
-            q[i, 0] = 1.0
+            p[0] = 0.0
+            q[0] = 1.0
             for j in range(1, N - 1):
-                p[i, j] = -d / (d * p[i, j - 1] + e)
-                q[i, j] = (
+                p[j] = -d / (d * p[j - 1] + e)
+                q[j] = (
                     -a * v[i - 1, j]
                     + (1.0 + 2.0 * a) * v[i, j]
                     - a * v[i + 1, j]
-                    - d * q[i, j - 1]
-                ) / (d * p[i, j - 1] + e)
+                    - d * q[j - 1]
+                ) / (d * p[j - 1] + e)
             u[i, N - 1] = 1.0
             for back in range(1, N - 1):
                 j = N - 1 - back
-                u[i, j] = p[i, j] * u[i, j + 1] + q[i, j]
+                u[i, j] = p[j] * u[i, j + 1] + q[j]
 
 
 kernel = adi

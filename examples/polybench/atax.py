@@ -25,13 +25,12 @@ SIZES = {
 def atax(A: f64[M, N], x: f64[N]) -> f64[N]:
     """Use each row twice: for its product with x, then scaled by that."""
     y = tdsl.zeros((N,), f64)
-    tmp = tdsl.empty((M,), f64)
     for i in range(M):
-        tmp[i] = 0.0
+        product = f64(0.0)
         for j in range(N):
-            tmp[i] += A[i, j] * x[j]
+            product += A[i, j] * x[j]
         for j in range(N):
-            y[j] += A[i, j] * tmp[i]
+            y[j] += A[i, j] * product
     return y
 
 

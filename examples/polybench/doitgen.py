@@ -24,9 +24,9 @@ SIZES = {
 @tdsl.kernel
 def doitgen(A: tdsl.inout(f64[NR, NQ, NP]), C4: f64[NP, NP]):
     """Replace each fibre by its product with C4, by way of a copy."""
-    fibre = tdsl.empty((NP,), f64)
     for r in range(NR):
         for q in range(NQ):
+            fibre = tdsl.empty((NP,), f64)
             for p in range(NP):
                 fibre[p] = 0.0
                 for s in range(NP):

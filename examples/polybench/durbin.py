@@ -53,9 +53,9 @@ kernel = durbin
 
 
 def initialize(dims: dict[str, int]) -> dict[str, Any]:
-    """Return the benchmark's data."""
+    """Return the benchmark's data over 2 N, which makes them an autocorrelation."""
     n = dims["N"]
-    return {"r": n + 1 - np.arange(n, dtype=np.float64)}
+    return {"r": (n + 1 - np.arange(n, dtype=np.float64)) / (2 * n)}
 
 
 # `tdsl tune` measures with these data in place of random numbers.

@@ -24,13 +24,14 @@ SIZES = {
 @tdsl.kernel
 def gesummv(alpha: f64, beta: f64, A: f64[N, N], B: f64[N, N], x: f64[N]) -> f64[N]:
     """Multiply both matrices in one pass over x."""
-    y = tdsl.zeros((N,), f64)
-    tmp = tdsl.zeros((N,), f64)
+    y = tdsl.empty((N,), f64)
     for i in range(N):
+        in_a = f64(0.0)
+        in_b = f64(0.0)
         for j in range(N):
-            tmp[i] += A[i, j] * x[j]
-            y[i] += B[i, j] * x[j]
-        y[i] = alpha * tmp[i] + beta * y[i]
+            in_a += A[i, j] * x[j]
+            in_b += B[i, j] * x[j]
+        y[i] = alpha * in_a + beta * in_b
     return y
 
 

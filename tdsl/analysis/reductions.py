@@ -35,7 +35,7 @@ from .sets import (
     pairs_apart,
     pieces,
     range_name,
-    renamed,
+    renamed_range,
     sample,
     sample_pair,
     set_name,
@@ -191,8 +191,8 @@ def _check_consumers(
     expected = _as_consumed(original, flow, graph, labels)
     updates = [m for m in pieces(original.segments) if domain_name(m) in labels]
     empty = graph.segments.range().subtract(union(updates, params).range())
-    actual = _name_empty(actual, empty, params)
-    expected = _name_empty(expected, empty, params)
+    actual = see_through(_start_of_empty(actual, empty, params), original.copies)
+    expected = see_through(_start_of_empty(expected, empty, params), original.copies)
     if agrees(expected, actual):
         return Check(NAME, "proved", "up to the order of reductions")
     return refute_dataflow(original, flow, expected, actual)
@@ -215,13 +215,14 @@ def _as_consumed(
     return union(found, params)
 
 
-def _name_empty(
+def _start_of_empty(
     relation: UnionMap, empty: UnionSet, params: tuple[str, ...]
 ) -> UnionMap:
-    """Call the value that a segment without updates starts from after the segment."""
-    names = [
-        renamed(identity_map(segment), set_name(segment).partition("+")[2])
+    """Replace segments without updates by the values that they start from."""
+    starts = [
+        renamed_range(identity_map(segment), set_name(segment).partition("+")[2])
         for segment in set_pieces(empty)
     ]
-    naming = union(names, params)
-    return relation.subtract_range(naming.domain()).union(relation.apply_range(naming))
+    starting = union(starts, params)
+    left = relation.subtract_range(starting.domain())
+    return left.union(relation.apply_range(starting))

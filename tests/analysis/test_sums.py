@@ -75,6 +75,28 @@ def rows(A: f32[2, N], C: output f32[2], D: output f32[2]) for N:
     for d in range(2):
         D[d] = C[1 - d]  # S2[d]
 """
+SOLVED = """
+def solved(L: f32[N, N], b: f32[N], x: output f32[N]) for N:
+    for i in range(N):
+        x[i] = b[i]  # S0[i]
+        for j in range(i):
+            x[i] += (L[i, j] * x[j])  # S1[i, j]
+        x[i] = (x[i] / L[i, i])  # S2[i]
+"""
+IN_LANES = """
+def solved(L: f32[N, N], b: f32[N], x: output f32[N]) for N:
+    for i in range(N):
+        x[i] = b[i]  # S0[i]
+        P = local f32[4]
+        for z in range(4):
+            P[z] = 0.0
+        for j_o in range(0, i, 4):
+            for j in range(j_o, min(j_o + 4, i)):
+                P[j - j_o] += (L[i, j] * x[j])  # S1[i, j]
+        for c in range(4):
+            x[i] += P[c]
+        x[i] = (x[i] / L[i, i])  # S2[i]
+"""
 LOCAL = """
 def local_sum(A: f32[4], C: output f32[2]):
     T = local f32[1]
@@ -166,3 +188,29 @@ def test_a_sum_computed_again_in_another_order_is_undecided() -> None:
         "unknown",
         "same dataflow: iterations of S1 are recomputed, and in another order",
     )
+
+
+def test_an_empty_sum_is_what_its_copied_start_is() -> None:
+    """Row 0 has no terms: `x[0]` is `b[0]`, which merges of nothing leave alone."""
+    certificate = validate(read(SOLVED), read(IN_LANES))
+    assert certificate.verdict == "proved"
+    assert certificate.reassociated
+    assert validate(read(SOLVED), read(IN_LANES), "bitwise").verdict == "refuted"
+
+
+DIVIDE = "        x[i] = (x[i] / L[i, i])  # S2[i]\n"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        IN_LANES.replace(DIVIDE, "").replace("        for c", f"{DIVIDE}        for c"),
+        IN_LANES.replace("x[i] += P[c]", "x[i] = P[c]"),
+        IN_LANES.replace("for c in range(4)", "for c in range(3)"),
+        IN_LANES.replace("* x[j]", "* x[j + 1]"),
+    ],
+    ids=["divided too early", "start lost", "lane lost", "another element"],
+)
+def test_a_wrong_substitution_is_not_proved(wrong: str) -> None:
+    assert wrong != IN_LANES
+    assert validate(read(SOLVED), read(wrong)).verdict != "proved"

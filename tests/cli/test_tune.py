@@ -52,6 +52,18 @@ def test_tune_and_tune_again(tdsl: Command, tmp_path: Path) -> None:
     assert len(tried) == len(set(tried))
 
 
+def test_inputs_come_from_the_table_of_the_file(tdsl: Command, tmp_path: Path) -> None:
+    file = tmp_path / "given.py"
+    text = Path(FILE).read_text(encoding="utf-8")
+    file.write_text(f"{text}\ntdsl_inputs = {{'double': lambda dims: list(dims)}}\n")
+    done = tdsl("tune", f"{file}:double", "N=8", "--budget", "2s", "--threads", "1")
+    assert done.returncode == 1
+    assert (
+        "double: the function of inputs returned list, but it returns a dict of "
+        "arguments by name" in done.stderr
+    )
+
+
 def test_the_closing_table_is_the_output(tdsl: Command) -> None:
     """Dims may stand behind options."""
     done = tdsl("tune", "--threads", "1", KERNEL, "M=8", "--budget", "6s", *DIMS[1:])

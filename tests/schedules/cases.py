@@ -180,6 +180,11 @@ CASES = (
         lambda s: s.split("j", 4).rfactor("j_i").vectorize("j_i"),
     ),
     Case(
+        "rfactor_own_elements",
+        "into_head",
+        lambda s: s.split("j", 4).rfactor("j_i").vectorize("j_i"),
+    ),
+    Case(
         "rfactor_parallel",
         "row_sums",
         lambda s: (

@@ -110,6 +110,11 @@ def row_sums(A: f32[M, N], S: output f32[M]) for M, N:
         for j in range(N):
             S[i] += A[i, j]  # S1[i, j]
 """,
+    "into_head": """
+def into_head(A: f32[N], x: inout f32[N + 1]) for N:
+    for j in range(N):
+        x[0] += (A[j] * x[j + 1])  # S0[j]
+""",
     "softmax": """
 def softmax(X: f32[M, N], Y: output f32[M, N]) for 1<=M, 1<=N:
     for i in range(M):

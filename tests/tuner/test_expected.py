@@ -147,6 +147,11 @@ def test_given_inputs_replace_random_ones() -> None:
             "arguments by name",
         ),
         (
+            lambda n: 1 // (n - 4),
+            "decay: the function of inputs failed for N=4: ZeroDivisionError: integer "
+            "division or modulo by zero",
+        ),
+        (
             lambda n: {"x": np.ones(n + 1), "rate": 1.0},
             "decay: x has shape (5,): dim N would be both 4 (from the call) and 5 "
             "(from x[N])",

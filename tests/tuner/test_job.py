@@ -297,6 +297,24 @@ def test_a_contender_that_fails_while_it_is_timed(
     assert "tired" in report(result)
 
 
+def test_a_job_measures_with_the_inputs_it_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TDSL_FAKE", "fine")
+    asked: list[dict[str, int]] = []
+
+    def inputs(dims: dict[str, int]) -> dict[str, Any]:
+        asked.append(dims)
+        return {"x": np.ones((dims["M"], dims["N"]), np.float32)}
+
+    dims = {"M": 30, "N": 40}
+    result = tune(scale, dims, budget_s=1.0, threads=1, inputs=inputs)
+    assert asked == [dims]
+    assert "of the derived bound" in report(result)
+    with pytest.raises(ArgumentError, match="x is missing"):
+        tune(scale, dims, budget_s=1.0, threads=1, inputs=lambda dims: {})
+
+
 def test_each_candidate_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second look at its time is no second check of the same machine code."""
     checked: list[str] = []
