@@ -223,8 +223,12 @@ class _Reader:
         return Gather(label, index, dtype, not unchecked)
 
     def is_chosen(self, part: ast.expr) -> bool:
-        names = (each.id for each in ast.walk(part) if isinstance(each, ast.Name))
-        return any(label in self.tensors for label in names)
+        """Whether *part* is no affine form: it reads a tensor or calls a function."""
+        return any(
+            isinstance(each, ast.Call)
+            or (isinstance(each, ast.Name) and each.id in self.tensors)
+            for each in ast.walk(part)
+        )
 
     def subscript(self, part: ast.expr) -> Expr:
         return self.expr(part) if self.is_chosen(part) else Index(_form(part), i64)

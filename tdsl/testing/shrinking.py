@@ -62,6 +62,7 @@ def replayed(function: Function, steps: Sequence[Step]) -> Schedule:
 
 def _simpler(schedule: Schedule) -> Iterator[Schedule]:
     steps, function = schedule.steps, schedule.original
+    made = _made_by(schedule)
     size = len(steps)
     while size:
         for end in range(len(steps), 0, -size):
@@ -70,41 +71,57 @@ def _simpler(schedule: Schedule) -> Iterator[Schedule]:
         size //= 2
     before = Schedule(function)
     for number, each in enumerate(steps):
-        yield _without(before, steps[number:])
+        axis = dict(each.arguments).get("axis")
+        names = dict.fromkeys(made[number], axis) if isinstance(axis, str) else {}
+        rest, made_later = steps[number + 1 :], made[number + 1 :]
+        yield _followed(before, names, rest, made_later)
         for plainer in _plainer(each):
-            candidate = _with_step(before, plainer, steps[number:])
-            if candidate is not None:
+            try:
+                after = before.apply(plainer)
+            except ScheduleError:
+                continue
+            names = dict(zip(made[number], _new_loops(before, after), strict=False))
+            candidate = _followed(after, names, rest, made_later)
+            if len(candidate.steps) == len(steps):
                 yield candidate
         before = before.apply(each)
 
 
-def _without(before: Schedule, steps: Sequence[Step]) -> Schedule:
-    """Return *before* with all but the first of *steps*.
+def _made_by(schedule: Schedule) -> list[list[str]]:
+    """Return the loops that each step makes."""
+    made = []
+    before = Schedule(schedule.original)
+    for each in schedule.steps:
+        after = before.apply(each)
+        made.append(_new_loops(before, after))
+        before = after
+    return made
 
-    What they do to the loops that it would have made is done to the loop it names.
+
+def _new_loops(before: Schedule, after: Schedule) -> list[str]:
+    old = loops(before.function)
+    return [axis for axis in loops(after.function) if axis not in old]
+
+
+def _followed(
+    schedule: Schedule,
+    names: Mapping[str, str],
+    steps: Sequence[Step],
+    made: Sequence[Sequence[str]],
+) -> Schedule:
+    """Return *schedule* with *steps*, without those that are refused.
+
+    *names* are those that loops have by now, by the names in *steps*. What a step made
+    when it was recorded, *made*, is matched with what it makes here.
     """
-    axis = dict(steps[0].arguments).get("axis")
-    made = loops(before.apply(steps[0]).function).keys() - loops(before.function).keys()
-    names = dict.fromkeys(made, axis) if isinstance(axis, str) else {}
-    later = [_renamed_step(each, names) for each in steps[1:]]
-    return replayed(before.original, (*before.steps, *later))
-
-
-def _with_step(
-    before: Schedule, plainer: Step, steps: Sequence[Step]
-) -> Schedule | None:
-    """Return *before* with *steps*, the first of which is made *plainer*.
-
-    Loops that get other names by that keep their part in the later steps.
-    """
-    try:
-        old, schedule = before.apply(steps[0]), before.apply(plainer)
-        pairs = zip(loops(old.function), loops(schedule.function), strict=False)
-        names = dict(pairs)
-        for each in steps[1:]:
-            schedule = schedule.apply(_renamed_step(each, names))
-    except ScheduleError:
-        return None
+    known = dict(names)
+    for each, recorded in zip(steps, made, strict=True):
+        try:
+            after = schedule.apply(_renamed_step(each, known))
+        except ScheduleError:
+            continue
+        known |= zip(recorded, _new_loops(schedule, after), strict=False)
+        schedule = after
     return schedule
 
 
