@@ -22,9 +22,10 @@ def multiple_of(form: Affine, loops: Loops, dims: Mapping[str, Dim]) -> int:
         factor = 1
         if isinstance(atom, str) and atom in dims:
             factor = dims[atom].multiple
-        elif isinstance(atom, str) and atom in loops and len(loops[atom].starts) == 1:
+        elif isinstance(atom, str) and atom in loops:
             loop = loops[atom]
-            factor = gcd(loop.step, multiple_of(loop.starts[0], loops, dims))
+            starts = (multiple_of(start, loops, dims) for start in loop.starts)
+            factor = gcd(loop.step, *starts)
         result = gcd(result, coefficient * factor)
     return result
 

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ..ir.affine import Affine, name
+from ..ir.affine import Affine, FloorDiv, name
 from ..ir.dtypes import DType
+from ..ir.inequalities import known_residue, unfloored
 from ..ir.nodes import (
     Alloc,
     Block,
@@ -279,14 +280,15 @@ class _Builder:
         axis = name(loop.axis)
         starts = [convert(form) for form in loop.starts]
         if loop.step == 1:
-            cases = [tuple(axis - start for start in starts)]
-        elif len(starts) == 1:
-            self.model.counters[loop.axis] = starts[0] + axis * loop.step
-            cases = [(axis,)]
+            cases = [tuple(unfloored(axis - start) for start in starts)]
+        elif len({known_residue(start, loop.step) for start in starts}) == 1:
+            values = _counted(starts, loop.step) + axis * loop.step
+            self.model.counters[loop.axis] = values
+            cases = [tuple(unfloored(values - start) for start in starts)]
         else:  # no counter: the axis steps from whichever start is the largest
             cases = [_from_start(axis, start, starts, loop.step) for start in starts]
         end = convert(axis) + 1
-        stops = tuple(convert(stop) - end for stop in loop.stops)
+        stops = tuple(unfloored(convert(stop) - end) for stop in loop.stops)
         return Place(
             (*place.loops, loop),
             (*place.path, self.sequence),
@@ -340,6 +342,13 @@ class _Builder:
             system.equal(column, form)
         relation = system.to_map(set_name(domain), tensor).intersect_domain(domain)
         return Access(tensor, index, relation, domain)
+
+
+def _counted(starts: list[Affine], step: int) -> Affine:
+    """Return where to count steps from: a start, or simpler, what they all leave."""
+    if len(starts) > 1 or any(isinstance(a, FloorDiv) for a, _ in starts[0].terms):
+        return known_residue(starts[0], step)
+    return starts[0]
 
 
 def _from_start(axis: Affine, start: Affine, starts: list[Affine], step: int) -> Case:
