@@ -19,10 +19,11 @@ from ..ir.walk import chosen_accesses
 from .bounds import check_bounds
 from .certificate import KERNEL, Certificate, Check, conclude
 from .dataflow import NAME as DATAFLOW
-from .dataflow import trace_dataflow
+from .dataflow import Dataflow, trace_dataflow
 from .dependence import check_concurrent_loops
 from .instances import check_once, instance_maps
 from .model import build_model
+from .order import tensors_in_order
 from .original import original_facts
 from .reductions import check_reordered
 from .sets import IslError, UnsupportedError, bounded
@@ -75,7 +76,10 @@ def _checks(
         yield maps
         return
     yield check_once(facts, model, maps)
-    flow = trace_dataflow(facts, model, maps)
+    settled = tensors_in_order(facts, model, maps)
+    flow = trace_dataflow(facts, model, maps, settled)
+    if settled and not (isinstance(flow, Dataflow) and flow.in_order):
+        flow = trace_dataflow(facts, model, maps)
     if isinstance(flow, Check):
         yield flow
     elif flow.in_order:
