@@ -12,20 +12,32 @@ What is not shown here may hold all the same: then `dataflow` decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..ir.affine import Affine, name
-from ..ir.inequalities import is_linear, known_residue
-from ..ir.nodes import Alloc, For, If
-from ..ir.walk import walk_nest
+from ..ir.inequalities import unfloored
 from .model import Access, Model, Occurrence
-from .original import Original, coordinate_counters
-from .sets import Map, Set, System, later_image, same_prefix
+from .original import Original
+from .points import Pair, Points
+from .sets import (
+    Map,
+    Set,
+    System,
+    earlier_image,
+    later_image,
+    renamed,
+    renamed_range,
+    same_axis,
+    same_prefix,
+    without_images,
+)
 
-Pair = tuple[str, str]
-"""A point of one occurrence and the one of another that it is compared with."""
+_FIRST, _SECOND = "first", "second"
+
+Site = tuple[tuple[int, ...], tuple[int, ...], tuple[Affine, ...]]
+"""The place of an occurrence, that of what it stands for, and at which iteration."""
 
 
 def tensors_in_order(
@@ -83,35 +95,24 @@ class _Comparison:
     original: Original
     model: Model
     maps: dict[str, Map]
+    _faults: dict[tuple[Site, Site], list[Map] | None] = field(default_factory=dict)
+    _ties: dict[tuple[Site, Site], Map] = field(default_factory=dict)
+    _shares: dict[tuple[str, str, str], list[Map]] = field(default_factory=dict)
 
     @cached_property
-    def points(self) -> dict[str, dict[str, Affine]]:
-        """The axes of each occurrence that the original's iteration fixes.
-
-        They are given over the axes of the original and the dims.
-        """
-        found: dict[str, dict[str, Affine]] = {}
-        nest = walk_nest(self.model.function.body)
-        guarded = ((leaf, path) for leaf, path in nest if not isinstance(leaf, Alloc))
-        for occurrence, (leaf, path) in zip(
-            self.model.occurrences, guarded, strict=True
-        ):
-            assert leaf is occurrence.statement
-            if leaf.instance is not None:
-                source = self.original.statements[leaf.instance.label]
-                found[occurrence.name] = _solved(occurrence, source, path)
-        return found
+    def points(self) -> Points:
+        """What the axes of the schedule mean."""
+        return Points(self.original, self.model)
 
     @cached_property
     def ranges(self) -> dict[str, Set]:
         """The iterations that each occurrence stands for, where it is not all."""
-        sources = [
-            self._source(o).name for o in self.model.occurrences if o.name in self.maps
-        ]
+        parts = [o for o in self.model.occurrences if o.name in self.maps]
+        sources = [self.points.source(o).name for o in parts]
         return {
             o.name: self.maps[o.name].range()
-            for o in self.model.occurrences
-            if o.name in self.maps and sources.count(self._source(o).name) > 1
+            for o, source in zip(parts, sources, strict=True)
+            if sources.count(source) > 1
         }
 
     def keeps(self, tensor: str, users: Sequence[Occurrence]) -> bool:
@@ -125,206 +126,151 @@ class _Comparison:
 
     def _keeps_pair(self, first: Occurrence, second: Occurrence, tensor: str) -> bool:
         """Whether what *first* did before *second* originally, it does before it."""
-        dependences = [
-            self._in_part(dependence, first, second)
-            for dependence in self._dependences(first, second, tensor)
-        ]
+        dependences = self._dependences(first, second, tensor)
         if not dependences:
             return True
-        faults = self._faults(first, second)
-        if faults is None:
-            return False
-        return all(
-            dependence.intersect(fault).is_empty()
+        sites = self._site(first), self._site(second)
+        if sites not in self._faults:
+            self._faults[sites] = self._find_faults(first, second)
+        faults = self._faults[sites]
+        sure = faults is not None and all(
+            dependence.is_disjoint(fault)
             for fault in faults
             for dependence in dependences
         )
+        start = _shared(first, second) if sure else 0
+        if sure:
+            if first.sequence <= second.sequence:
+                return True
+            if sites not in self._ties:
+                self._ties[sites] = self._together(first, second)
+            tie = self._ties[sites]
+            dependences = [each for each in dependences if not each.is_disjoint(tie)]
+        return all(self._is_kept(each, first, second, start) for each in dependences)
 
-    def _in_part(self, pairs: Map, first: Occurrence, second: Occurrence) -> Map:
-        """Return those of *pairs* that the two occurrences stand for."""
-        if first.name in self.ranges:
-            pairs = pairs.intersect_domain(self.ranges[first.name])
-        if second.name in self.ranges:
-            pairs = pairs.intersect_range(self.ranges[second.name])
-        return pairs
+    def _site(self, occurrence: Occurrence) -> Site:
+        instance = occurrence.statement.instance
+        assert instance is not None
+        around = tuple(map(id, self.points.paths[occurrence.name]))
+        return around, self.points.source(occurrence).path, instance.coordinates
+
+    def _is_kept(
+        self, pairs: Map, first: Occurrence, second: Occurrence, start: int
+    ) -> bool:
+        """Whether none of *pairs* runs in the other order: exact, but slow.
+
+        Axes before *start* are known to be in order.
+        """
+        runs = renamed_range(self.maps[first.name], _FIRST)
+        back = renamed(self.maps[second.name].reverse(), _SECOND)
+        runs = runs.apply_range(pairs).apply_range(back)
+        runs = same_prefix(runs, start)
+        for level in range(start, _shared(first, second)):
+            if not earlier_image(runs, level).is_empty():
+                return False
+            runs = same_axis(runs, level)
+        return first.sequence <= second.sequence or bool(runs.is_empty())
 
     def _dependences(
         self, first: Occurrence, second: Occurrence, tensor: str
-    ) -> Iterator[Map]:
-        """Yield the pairs of original iterations, one before the other, that share."""
-        one, other = self._source(first), self._source(second)
-        shared = _shared(one, other)
-        for here in _accesses(one, tensor):
-            for there in _accesses(other, tensor):
-                if here is not one.write and there is not other.write:
-                    continue
-                pairs = here.relation.apply_range(there.relation.reverse())
-                for level in range(shared):
-                    later = later_image(same_prefix(pairs, level), level)
-                    if not later.is_empty():
-                        yield later
-                if one.sequence < other.sequence:
-                    together = same_prefix(pairs, shared)
-                    if not together.is_empty():
-                        yield together
+    ) -> list[Map]:
+        """Return the pairs of original iterations that share an element, in order.
 
-    def _source(self, occurrence: Occurrence) -> Occurrence:
-        instance = occurrence.statement.instance
-        assert instance is not None
-        return self.original.statements[instance.label]
+        They are those that *first* and *second* stand for.
+        """
+        one, other = self.points.source(first), self.points.source(second)
+        key = one.name, other.name, tensor
+        if key not in self._shares:
+            self._shares[key] = [
+                renamed_range(renamed(pairs, _FIRST), _SECOND)
+                for pairs in _sharing(one, other, tensor)
+            ]
+        found = self._shares[key]
+        if first.name in self.ranges:
+            mine = self.ranges[first.name].set_tuple_name(_FIRST)
+            found = [pairs.intersect_domain(mine) for pairs in found]
+        if second.name in self.ranges:
+            theirs = self.ranges[second.name].set_tuple_name(_SECOND)
+            found = [pairs.intersect_range(theirs) for pairs in found]
+        return found
 
-    def _faults(self, first: Occurrence, second: Occurrence) -> list[Map] | None:
-        """Return pairs of iterations that may run in the other order, *second* first.
+    def _find_faults(self, first: Occurrence, second: Occurrence) -> list[Map] | None:
+        """Return pairs of iterations that loops may run in the other order.
 
         None if there is an axis whose values are not understood.
         """
-        shared = _shared(first, second)
         faults: list[Map] = []
         equal: list[str] = []
-        mine, theirs = self.points[first.name], self.points[second.name]
-        for level in range(shared):
+        mine, theirs = self.points[first], self.points[second]
+        for level in range(_shared(first, second)):
             axis = first.axes[level]
             outer = frozenset(first.axes[:level])
-            pairs = self._growing(first, second, axis, axis, outer)
+            pairs = self.points.growing(first, second, (axis, axis), outer)
             if pairs is None:
                 return None
-            for pair in sorted(pairs):
-                faults.append(self._later(first, second, pair, equal))
+            faults += [self._later(first, second, p, equal) for p in sorted(pairs)]
             if axis in mine and axis in theirs:
                 equal.append(axis)
-        if first is not second and first.sequence > second.sequence:
-            faults.append(self._later(first, second, None, equal))
         return faults
 
     def _later(
-        self,
-        first: Occurrence,
-        second: Occurrence,
-        pair: Pair | None,
-        equal: Sequence[str],
+        self, first: Occurrence, second: Occurrence, pair: Pair, equal: Sequence[str]
     ) -> Map:
-        """Return the pairs whose first iteration is later in *pair*, or just equal."""
-        one, other = self._source(first), self._source(second)
-        before = {axis: f"<{axis}" for axis in one.axes}
-        after = {axis: f">{axis}" for axis in other.axes}
-        model = self.original.model
-        system = System(model.params, [*before.values()], [*after.values()])
+        """Return the pairs whose first iteration is later in *pair*, *equal* before."""
+        before = {a: f"<{a}" for a in self.points.source(first).axes}
+        after = {a: f">{a}" for a in self.points.source(second).axes}
+        system = System(self.model.params, [*before.values()], [*after.values()])
 
-        def value(occurrence: Occurrence, axis: str) -> Affine:
-            source, columns = (one, before) if occurrence is first else (other, after)
-            return self._value(occurrence, axis, source, columns)
+        def distance(one: str, other: str) -> Affine:
+            here = self.points.value(first, one, before)
+            return here - self.points.value(second, other, after)
 
         for axis in equal:
-            here = self._value(first, axis, one, before)
-            system.zero(here - self._value(second, axis, other, after))
-        if pair is not None:
-            here = self._value(first, pair[0], one, before)
-            there = self._value(second, pair[1], other, after)
-            system.nonnegative(here - there - 1)
-        return system.to_map(one.name, other.name)
+            system.zero(distance(axis, axis))
+        system.nonnegative(distance(*pair) - 1)
+        return system.to_map(_FIRST, _SECOND)
 
-    def _value(
-        self,
-        occurrence: Occurrence,
-        axis: str,
-        source: Occurrence,
-        columns: dict[str, str],
-    ) -> Affine:
-        model = self.original.model
-        counters = coordinate_counters(model, source, columns)
-        values = dict(zip(source.axes, counters, strict=True))
-        form = self.points[occurrence.name][axis]
-        sizes = {n: v for n, v in model.counters.items() if n in model.params}
-        return form.substitute({**sizes, **values})
+    def _together(self, first: Occurrence, second: Occurrence) -> Map:
+        """Return pairs whose shared loops all agree, and more: steps are ignored."""
+        shared = _shared(first, second)
+        common = {axis: f"={axis}" for axis in first.axes[:shared]}
+        columns: list[dict[str, str]] = []
+        extra: dict[str, dict[str, str]] = {}
+        for side, occurrence in (("<", first), (">", second)):
+            source = self.points.source(occurrence)
+            columns.append({axis: f"{side}{axis}" for axis in source.axes})
+            own = {axis: f"{side}={axis}" for axis in occurrence.axes[shared:]}
+            extra[side] = own
+        more = [*common.values(), *extra["<"].values(), *extra[">"].values()]
+        images = [*columns[1].values(), *more]
+        system = System(self.model.params, [*columns[0].values()], images)
+        for occurrence, mine, own in zip(
+            (first, second), columns, extra.values(), strict=True
+        ):
+            axes = {axis: name(column) for axis, column in {**common, **own}.items()}
+            for axis in self.points[occurrence]:
+                system.zero(axes[axis] - self.points.value(occurrence, axis, mine))
+            for form in self.points.held(occurrence):
+                system.nonnegative(unfloored(form.substitute(axes)))
+        relation = system.to_map(_FIRST, _SECOND)
+        return without_images(relation, len(columns[1]), len(more), _SECOND)
 
-    def _growing(
-        self,
-        first: Occurrence,
-        second: Occurrence,
-        axis: str,
-        other: str,
-        fixed: frozenset[str],
-    ) -> frozenset[Pair] | None:
-        """Return points such that *axis* is <= *other* where the points are.
 
-        *fixed* axes are the same for both. None if there are no such points.
-        """
-        if axis in self.points[first.name] and other in self.points[second.name]:
-            return frozenset({(axis, other)})
-        for inner, offset, step in self._covered(first, axis):
-            for same, shift, width in self._covered(second, other):
-                if (offset, step) != (shift, width):
-                    continue
-                found = self._growing(first, second, inner, same, fixed)
-                if found is None or not self._aligned(
-                    first, second, axis, other, offset, fixed
-                ):
-                    continue
-                rest = self._moving(first, second, offset, fixed)
-                if rest is not None:
-                    return found | rest
-        return None
-
-    def _aligned(
-        self,
-        first: Occurrence,
-        second: Occurrence,
-        axis: str,
-        other: str,
-        offset: Affine,
-        fixed: frozenset[str],
-    ) -> bool:
-        """Whether tiles that start *offset* after both axes start at the same places.
-
-        These may vary with axes and dims that are the same for both.
-        """
-        loop, same = _loop(first, axis), _loop(second, other)
-        known = fixed | set(self.model.params)
-        starts = {*loop.starts, *same.starts}
-        if axis == other and offset.names() | _names(starts) <= known:
-            return True
-        if offset.names() - known and axis != other:
-            return False
-        remainders = {
-            known_residue(self.model.in_counters(start + offset), loop.step)
-            for start in starts
-        }
-        return len(remainders) == 1 and _names(remainders) <= known
-
-    def _moving(
-        self,
-        first: Occurrence,
-        second: Occurrence,
-        offset: Affine,
-        fixed: frozenset[str],
-    ) -> frozenset[Pair] | None:
-        """Return the points that lower *offset*, all that varies in it does so."""
-        result: frozenset[Pair] = frozenset()
-        for axis in sorted(offset.names() - fixed - set(self.model.params)):
-            if offset.coefficient(axis) > 0 or not is_linear(offset, axis):
-                return None
-            found = self._growing(first, second, axis, axis, fixed)
-            if found is None:
-                return None
-            result |= found
-        return result
-
-    def _covered(
-        self, occurrence: Occurrence, axis: str
-    ) -> Iterator[tuple[str, Affine, int]]:
-        """Yield loops inside that run over at most one step of *axis*, and from where.
-
-        The distance from *axis* to their start is an affine form.
-        """
-        step = _loop(occurrence, axis).step
-        for loop in occurrence.loops[occurrence.axes.index(axis) + 1 :]:
-            for start in loop.starts:
-                offset = start - name(axis)
-                if axis in offset.names():
-                    continue
-                spans = [stop - start for stop in loop.stops]
-                if any(s.is_constant and s.constant <= step for s in spans):
-                    yield loop.axis, offset, step
+def _sharing(one: Occurrence, other: Occurrence, tensor: str) -> Iterator[Map]:
+    """Yield the pairs of iterations that share an element, the first one earlier."""
+    shared = _shared(one, other)
+    for here in _accesses(one, tensor):
+        for there in _accesses(other, tensor):
+            if here is not one.write and there is not other.write:
+                continue
+            pairs = here.relation.apply_range(there.relation.reverse())
+            for level in range(shared):
+                later = later_image(pairs, level)
+                if not later.is_empty():
+                    yield later
+                pairs = same_axis(pairs, level)
+            if one.sequence < other.sequence and not pairs.is_empty():
+                yield pairs
 
 
 def _shared(first: Occurrence, second: Occurrence) -> int:
@@ -337,14 +283,6 @@ def _shared(first: Occurrence, second: Occurrence) -> int:
     return count
 
 
-def _loop(occurrence: Occurrence, axis: str) -> For:
-    return occurrence.loops[occurrence.axes.index(axis)]
-
-
-def _names(forms: Iterable[Affine]) -> set[str]:
-    return {each for form in forms for each in form.names()}
-
-
 def _accesses(occurrence: Occurrence, tensor: str) -> list[Access]:
     """Return the accesses of *tensor*, each element's once: the write first."""
     found: list[Access] = []
@@ -353,48 +291,3 @@ def _accesses(occurrence: Occurrence, tensor: str) -> list[Access]:
         if access.tensor == tensor and access.index not in known:
             found.append(access)
     return found
-
-
-def _held(node: For | If) -> Iterator[Affine]:
-    """Yield what is >= 0 inside *node*."""
-    match node:
-        case If():
-            yield from node.conditions
-        case For():
-            axis = name(node.axis)
-            yield from (axis - start for start in node.starts)
-            yield from (stop - axis - 1 for stop in node.stops)
-
-
-def _solved(
-    occurrence: Occurrence, source: Occurrence, path: Sequence[For | If]
-) -> dict[str, Affine]:
-    """Solve for the axes that are affine in those of *source*, or fixed on *path*."""
-    instance = occurrence.statement.instance
-    assert instance is not None
-    marks = {axis: f"@{axis}" for axis in source.axes}
-    equations = [
-        form - name(marks[axis])
-        for axis, form in zip(source.axes, instance.coordinates, strict=True)
-    ]
-    held = {form for node in path for form in _held(node)}
-    equations += sorted((form for form in held if -form in held), key=str)
-    found: dict[str, Affine] = {}
-    unknown = set(occurrence.axes)
-    progress = True
-    while progress:
-        progress = False
-        for equation in equations:
-            form = equation.substitute(found)
-            left = form.names() & unknown
-            if len(left) != 1:
-                continue
-            (axis,) = left
-            coefficient = form.coefficient(axis)
-            if abs(coefficient) != 1 or not is_linear(form, axis):
-                continue
-            found[axis] = name(axis) - form * coefficient
-            unknown.discard(axis)
-            progress = True
-    original_names = {mark: name(axis) for axis, mark in marks.items()}
-    return {axis: form.substitute(original_names) for axis, form in found.items()}
