@@ -135,6 +135,7 @@ class _Comparison:
         faults = self._faults[sites]
         sure = faults is not None and all(
             dependence.is_disjoint(fault)
+            or self._in_part(dependence, first, second).is_disjoint(fault)
             for fault in faults
             for dependence in dependences
         )
@@ -161,6 +162,7 @@ class _Comparison:
 
         Axes before *start* are known to be in order.
         """
+        pairs = self._in_part(pairs, first, second)
         runs = renamed_range(self.maps[first.name], _FIRST)
         back = renamed(self.maps[second.name].reverse(), _SECOND)
         runs = runs.apply_range(pairs).apply_range(back)
@@ -174,10 +176,7 @@ class _Comparison:
     def _dependences(
         self, first: Occurrence, second: Occurrence, tensor: str
     ) -> list[Map]:
-        """Return the pairs of original iterations that share an element, in order.
-
-        They are those that *first* and *second* stand for.
-        """
+        """Return the pairs of original iterations that share an element, in order."""
         one, other = self.points.source(first), self.points.source(second)
         key = one.name, other.name, tensor
         if key not in self._shares:
@@ -185,14 +184,17 @@ class _Comparison:
                 renamed_range(renamed(pairs, _FIRST), _SECOND)
                 for pairs in _sharing(one, other, tensor)
             ]
-        found = self._shares[key]
+        return self._shares[key]
+
+    def _in_part(self, pairs: Map, first: Occurrence, second: Occurrence) -> Map:
+        """Return those of *pairs* that *first* and *second* stand for."""
         if first.name in self.ranges:
             mine = self.ranges[first.name].set_tuple_name(_FIRST)
-            found = [pairs.intersect_domain(mine) for pairs in found]
+            pairs = pairs.intersect_domain(mine)
         if second.name in self.ranges:
             theirs = self.ranges[second.name].set_tuple_name(_SECOND)
-            found = [pairs.intersect_range(theirs) for pairs in found]
-        return found
+            pairs = pairs.intersect_range(theirs)
+        return pairs
 
     def _find_faults(self, first: Occurrence, second: Occurrence) -> list[Map] | None:
         """Return pairs of iterations that loops may run in the other order.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 
 from ..ir.affine import Affine, constant, name
 from ..ir.inequalities import is_linear, known_residue
@@ -29,7 +30,7 @@ class Points:
 
     original: Original
     model: Model
-    within: dict[tuple[str, str, str], bool] = field(default_factory=dict)
+    within: dict[tuple[str, Affine, int], bool] = field(default_factory=dict)
 
     @cached_property
     def sizes(self) -> dict[str, Affine]:
@@ -162,41 +163,37 @@ class Points:
         The distance from *axis* to their start is an affine form.
         """
         step = _loop(occurrence, axis).step
-        for loop in occurrence.loops[occurrence.axes.index(axis) + 1 :]:
+        inside = occurrence.loops[occurrence.axes.index(axis) + 1 :]
+        offsets = {constant(0): True}
+        for loop in inside:
             for start in loop.starts:
                 offset = start - name(axis)
                 if axis in offset.names():
                     continue
                 spans = [stop - start for stop in loop.stops]
                 if any(s.is_constant and s.constant <= step for s in spans):
+                    offsets[offset] = True
                     yield loop.axis, offset, step
-        for loop in occurrence.loops[occurrence.axes.index(axis) + 1 :]:
-            if loop.axis in self[occurrence] and self._is_within(
-                occurrence, axis, loop.axis, step
-            ):
-                yield loop.axis, constant(0), step
+        points = [loop.axis for loop in inside if loop.axis in self[occurrence]]
+        for inner, offset in product(points, offsets):
+            distance = name(inner) - name(axis) - offset
+            if self._is_within(occurrence, distance, step):
+                yield inner, offset, step
 
-    def _is_within(
-        self, occurrence: Occurrence, axis: str, inner: str, step: int
-    ) -> bool:
-        """Whether *inner* keeps to one step of *axis*, by all the bounds there are."""
-        key = occurrence.name, axis, inner
+    def _is_within(self, occurrence: Occurrence, distance: Affine, step: int) -> bool:
+        """Whether *distance* is from 0 to below *step*, by all the bounds there are."""
+        key = occurrence.name, distance, step
         if key not in self.within:
-            self.within[key] = self._find_within(occurrence, axis, inner, step)
+            self.within[key] = self._find_within(occurrence, distance, step)
         return self.within[key]
 
-    def _find_within(
-        self, occurrence: Occurrence, axis: str, inner: str, step: int
-    ) -> bool:
+    def _find_within(self, occurrence: Occurrence, distance: Affine, step: int) -> bool:
         model = self.model
-        for form in (
-            name(axis) - name(inner) - 1,
-            name(inner) - name(axis) - step,
-        ):
+        for outside in (-distance - 1, distance - step):
             system = System(model.params, occurrence.axes)
-            system.nonnegative(model.in_counters(form))
-            outside = system.to_set(occurrence.name).intersect(occurrence.domain)
-            if not outside.is_empty():
+            system.nonnegative(model.in_counters(outside))
+            found = system.to_set(occurrence.name)
+            if not found.is_disjoint(occurrence.domain):
                 return False
         return True
 

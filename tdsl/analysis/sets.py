@@ -229,6 +229,11 @@ def pairs_apart(relation: isl.UnionMap, params: tuple[str, ...]) -> isl.UnionMap
     return union((piece for piece in found if not piece.is_empty()), params)
 
 
+def nothing_of(points: isl.Set) -> isl.Set:
+    """Return no point of the space of *points*."""
+    return isl.Set.empty(points.get_space())
+
+
 def identity_map(points: isl.Set) -> isl.Map:
     """Return the map from each of *points* to itself."""
     return points.identity()
