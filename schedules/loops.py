@@ -133,9 +133,7 @@ def tile(
     order = _names_of_tiles(function, axes, names)
     pairs = zip(order, order[len(axes) :], strict=False)
     for axis, factor, pair in zip(axes, factors, pairs, strict=True):
-        function = split(
-            function, axis, factor, names=pair, tail=tail, origin=origin
-        )
+        function = split(function, axis, factor, names=pair, tail=tail, origin=origin)
     return reorder(function, *order)
 
 
