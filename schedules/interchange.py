@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -87,10 +87,7 @@ class _Pair:
         limits = [self._linear(limit) for limit in _limits(self.outer)]
         remainder = self._remainder(self.inner)
         for form in self._joint():
-            for limit in limits:
-                bound = _eliminated(form, limit, gone)
-                if bound is None:
-                    continue
+            for bound in _eliminated(form, limits, gone):
                 if bound.coefficient(here) > 0:
                     starts.append(least(bound, here, remainder, self.inner.step))
                 else:
@@ -105,7 +102,7 @@ class _Pair:
         for form in self._joint():
             if form.coefficient(axis) > 0:
                 starts.append(least(form, axis, remainder, self.outer.step))
-            else:
+            elif form.coefficient(axis) < 0:
                 stops.append(stop_after(form, axis))
         return replace(self.outer, starts=tuple(starts), stops=tuple(stops))
 
@@ -156,12 +153,15 @@ def _limits(loop: For) -> list[Affine]:
     ]
 
 
-def _eliminated(form: Affine, limit: Affine, axis: str) -> Affine | None:
-    """Return what *form* >= 0 and *limit* >= 0 say without *axis*."""
-    one, other = form.coefficient(axis), limit.coefficient(axis)
-    if one * other >= 0:
-        return None
-    return form * abs(other) + limit * abs(one)
+def _eliminated(form: Affine, limits: Sequence[Affine], axis: str) -> Iterator[Affine]:
+    """Yield what *form* >= 0 says without *axis*, which *limits* bound."""
+    one = form.coefficient(axis)
+    if one == 0:  # what it said of the axis went with a floor
+        yield form
+    for limit in limits:
+        other = limit.coefficient(axis)
+        if one * other < 0:
+            yield form * abs(other) + limit * abs(one)
 
 
 def _check_kinds(outer: For, inner: For) -> None:

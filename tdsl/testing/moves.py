@@ -215,7 +215,9 @@ def _origin(function: Function, choices: Choices) -> int | None:
 
 def _form(function: Function, choices: Choices) -> str | int:
     """Choose a number, or the text of a form over a dim."""
-    return choices.pick((1, 2, 4, *(f"{dim.name} - 1" for dim in function.dims)))
+    options: list[str | int] = [1, 2, 4]
+    options += [f"{dim.name} - 1" for dim in function.dims]
+    return choices.pick(options)
 
 
 def _neighbour(function: Function, choices: Choices) -> str:

@@ -340,6 +340,18 @@ CASES = (
         ),
     ),
     Case(
+        "skew_tiles_back",
+        "chain",
+        lambda s: (
+            s.skew("a", "b", 2)
+            .tile(("a", "b"), (2, 4), origin=0)
+            .skew("a_o", "b_o", -2)
+            .reorder("b_o", "a_o")
+        ),
+    ),
+    Case("tighten_guarded", "guarded", lambda s: s.tighten("j").tighten("i")),
+    Case("tighten_tiles", "guarded", lambda s: s.split("j", 3).tighten("j_i")),
+    Case(
         "time_tiles",
         "jacobi",
         lambda s: merged_jacobi(s).tile(("t", "i"), (2, 4), origin=0),

@@ -222,6 +222,13 @@ def apart(X: inout f32[M], Y: inout f32[N]) for M, N:
     for k in range(2, M, 2):
         X[k] = (X[k] + 3.0)  # S2[k]
 """,
+    "guarded": """
+def guarded(X: f32[M], Y: inout f32[M, N]) for M, N:
+    for i in range(M):
+        for j in range(N):
+            if N - 3 >= 0 and i + j - 2 >= 0 and M - 2*j >= 0:
+                Y[i, j] = (X[i] + 1.0)  # S0[i, j]
+""",
 }
 
 
