@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..errors import ScheduleError
-from ..ir.nodes import Block, For, Function, If, LoopKind, Reduce, Stmt, Store
+from ..ir.nodes import Block, For, Function, If, LoopKind, Reduce, Scatter, Stmt, Store
 from ..ir.walk import loops, walk
 from .checks import Path, check_new_name, did_you_mean, path_to, quoted, taken_names
 from .forms import read_form
@@ -44,7 +44,7 @@ def _target(function: Function, inside: str) -> Stmt:
     labelled = {
         node.instance.label: node
         for node in walk(function)
-        if isinstance(node, Store | Reduce) and node.instance
+        if isinstance(node, Store | Reduce | Scatter) and node.instance
     }
     if inside not in labelled:
         known = [*found, *sorted(labelled)]

@@ -18,6 +18,7 @@ from functools import cached_property
 
 from ..ir.affine import Affine, name
 from ..ir.inequalities import unfloored
+from ..ir.walk import chosen_accesses, loads
 from .model import Access, Model, Occurrence
 from .original import Original
 from .points import Pair, Points
@@ -45,8 +46,12 @@ def tensors_in_order(
 ) -> frozenset[str]:
     """Return parameters whose accesses keep their order, among those easily shown.
 
-    Each write of a parameter must be known to happen once.
+    Each write of a parameter must be known to happen once. There are none where data
+    choose elements: how they compare with others is for the dataflow.
     """
+    functions = original.model.function, model.function
+    if any(True for each in functions for _ in chosen_accesses(each)):
+        return frozenset()
     uses = _uses(original, model)
     comparison = _Comparison(original, model, maps)
     return frozenset(
@@ -72,13 +77,13 @@ def _changed(original: Original, occurrence: Occurrence) -> Iterator[str]:
     """Yield the tensors that *occurrence* may touch elsewhere than the original."""
     statement, instance = occurrence.statement, occurrence.statement.instance
     mine = [(statement.tensor, statement.index)]
-    mine += [(load.tensor, load.index) for load in occurrence.loads]
+    mine += [(load.tensor, load.index) for load in loads(statement.value)]
     theirs: list[tuple[str, tuple[Affine, ...]]] = []
     if instance is not None:
         source = original.statements[instance.label]
         axes = dict(zip(source.axes, instance.coordinates, strict=True))
         theirs.append((source.statement.tensor, source.statement.index))
-        theirs += [(load.tensor, load.index) for load in source.loads]
+        theirs += [(r.tensor, r.index) for r in loads(source.statement.value)]
         theirs = [(t, tuple(f.substitute(axes) for f in index)) for t, index in theirs]
     if len(mine) != len(theirs):
         yield from (tensor for tensor, _ in (*mine, *theirs))
