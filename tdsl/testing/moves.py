@@ -30,8 +30,10 @@ OFTEN_REFUSED = (
     "cache_write",
     "compute_at",
     "fission",
+    "merge",
     "reorder",
     "rfactor",
+    "tighten",
 )
 LARGEST_PROGRAM = 200
 """How many nodes a schedule may make of a kernel; larger ones compile slowly."""
