@@ -22,9 +22,10 @@ def multiple_of(form: Affine, loops: Loops, dims: Mapping[str, Dim]) -> int:
         factor = 1
         if isinstance(atom, str) and atom in dims:
             factor = dims[atom].multiple
-        elif isinstance(atom, str) and atom in loops and len(loops[atom].starts) == 1:
+        elif isinstance(atom, str) and atom in loops:
             loop = loops[atom]
-            factor = gcd(loop.step, multiple_of(loop.starts[0], loops, dims))
+            starts = (multiple_of(start, loops, dims) for start in loop.starts)
+            factor = gcd(loop.step, *starts)
         result = gcd(result, coefficient * factor)
     return result
 
@@ -38,7 +39,9 @@ def is_nonnegative(form: Affine, loops: Loops, dims: Mapping[str, Dim]) -> bool:
             if positive and is_nonnegative(rest, loops, dims):
                 return True
             scaled = _without_floor(rest, atom, coefficient)
-            return is_nonnegative(scaled, loops, dims)
+            if is_nonnegative(scaled, loops, dims):
+                return True
+            return _is_floor_nonnegative(form, atom, loops, dims)
     axis = _innermost(form, loops)
     if axis is None:
         least = _least(form, dims)
@@ -46,6 +49,23 @@ def is_nonnegative(form: Affine, loops: Loops, dims: Mapping[str, Dim]) -> bool:
     return any(
         is_nonnegative(form.substitute({axis: limit}), loops, dims)
         for limit in _limits(loops[axis], lowest=form.coefficient(axis) > 0)
+    )
+
+
+def _is_floor_nonnegative(
+    form: Affine, floor: FloorDiv, loops: Loops, dims: Mapping[str, Dim]
+) -> bool:
+    """Return whether *form* is >= 0 where *floor* is the least it can be, or greatest.
+
+    That is exact where nothing else depends on the innermost axis of the floor.
+    """
+    axis = _innermost(floor.numerator, loops)
+    if axis is None:
+        return False
+    outside = {each: loop for each, loop in loops.items() if each != axis}
+    return any(
+        is_nonnegative(low, outside, dims)
+        for low in _extremes(form, {axis: loops[axis]})
     )
 
 

@@ -1,15 +1,18 @@
-"""Nesting orders of a perfect nest, with exact bounds for triangles."""
+"""Nesting orders of a perfect nest, with exact bounds for what is no rectangle."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from ..errors import ScheduleError
 from ..ir.affine import Affine, name
+from ..ir.inequalities import is_linear, least, stop_after, unfloored
 from ..ir.nodes import Dim, For, LoopKind
 from .bounds import Loops, prune_starts, prune_stops
-from .checks import describe, is_around, quoted
+from .checks import describe, is_around
+from .lattices import remainder_of, residue
 
 
 def permute(
@@ -28,7 +31,7 @@ def permute(
             outer, inner = result[at], result[at + 1]
             if rank[outer.axis] > rank[inner.axis]:
                 around = {**scope, **{loop.axis: loop for loop in result[:at]}}
-                result[at : at + 2] = _exchange(outer, inner, around, dims)
+                result[at : at + 2] = exchange(outer, inner, around, dims)
     return result
 
 
@@ -40,72 +43,132 @@ def _is_scoped(order: Sequence[For]) -> bool:
     )
 
 
-def _exchange(
+def exchange(
     outer: For, inner: For, scope: Loops, dims: dict[str, Dim]
 ) -> tuple[For, For]:
     """Return *inner* around *outer*: the integer points of both are the same.
 
-    Eliminating the outer axis by Fourier and Motzkin is exact for unit coefficients.
+    The new inner loop has exact bounds, and may be empty; those of the new outer one
+    come from eliminating the other axis by Fourier and Motzkin.
     """
     if not is_around(outer.axis, inner):
         return inner, outer
-    _check_exchange(outer, inner)
-    axis = outer.axis
-    starts = [form for form in inner.starts if axis not in form.names()]
-    stops = [form for form in inner.stops if axis not in form.names()]
-    outer_starts, outer_stops = list(outer.starts), list(outer.stops)
-    here = name(inner.axis)
-    for form in inner.starts:  # inner >= form
-        rest = form - name(axis) * form.coefficient(axis)
-        if form.coefficient(axis) == 1:  # outer <= inner - rest
-            outer_stops.append(here - rest + 1)
-            starts += [rest + start for start in outer.starts]
-        elif form.coefficient(axis) == -1:  # outer >= rest - inner
-            outer_starts.append(rest - here)
-            starts += [rest - (stop - 1) for stop in outer.stops]
-    for form in inner.stops:  # inner <= form - 1
-        rest = form - name(axis) * form.coefficient(axis)
-        if form.coefficient(axis) == 1:  # outer >= inner - rest + 1
-            outer_starts.append(here - rest + 1)
-            stops += [rest + (stop - 1) for stop in outer.stops]
-        elif form.coefficient(axis) == -1:  # outer <= rest - 1 - inner
-            outer_stops.append(rest - here)
-            stops += [rest - start for start in outer.starts]
+    _check_kinds(outer, inner)
+    pair = _Pair(outer, inner, scope, dims)
+    first, second = pair.outermost(), pair.innermost()
     first = replace(
-        inner,
-        starts=prune_starts(starts, scope, dims),
-        stops=prune_stops(stops, scope, dims),
+        first,
+        starts=prune_starts(first.starts, scope, dims),
+        stops=prune_stops(first.stops, scope, dims),
     )
     inside = {**scope, first.axis: first}
     second = replace(
-        outer,
-        starts=prune_starts(outer_starts, inside, dims),
-        stops=prune_stops(outer_stops, inside, dims),
+        second,
+        starts=prune_starts(second.starts, inside, dims),
+        stops=prune_stops(second.stops, inside, dims),
     )
     return first, second
 
 
-def _check_exchange(outer: For, inner: For) -> None:
-    axis = outer.axis
-    forms: tuple[Affine, ...] = (*inner.starts, *inner.stops)
-    unit = all(
-        form.coefficient(axis) in (-1, 1)
-        and axis not in (form - name(axis) * form.coefficient(axis)).names()
-        for form in forms
-        if axis in form.names()
-    )
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two loops whose *inner* one depends on the *outer* one, and where they stand."""
+
+    outer: For
+    inner: For
+    scope: Loops
+    dims: dict[str, Dim]
+
+    def outermost(self) -> For:
+        """Return the loop of the inner axis as the outer one."""
+        here, gone = self.inner.axis, self.outer.axis
+        starts = [form for form in self.inner.starts if gone not in form.names()]
+        stops = [form for form in self.inner.stops if gone not in form.names()]
+        limits = [self._linear(limit) for limit in _limits(self.outer)]
+        remainder = self._remainder(self.inner)
+        for form in self._joint():
+            for bound in _eliminated(form, limits, gone):
+                if bound.coefficient(here) > 0:
+                    starts.append(least(bound, here, remainder, self.inner.step))
+                else:
+                    stops.append(stop_after(bound, here))
+        return replace(self.inner, starts=tuple(starts), stops=tuple(stops))
+
+    def innermost(self) -> For:
+        """Return the loop of the outer axis as the inner one."""
+        axis = self.outer.axis
+        starts, stops = list(self.outer.starts), list(self.outer.stops)
+        remainder = self._remainder(self.outer)
+        for form in self._joint():
+            if form.coefficient(axis) > 0:
+                starts.append(least(form, axis, remainder, self.outer.step))
+            elif form.coefficient(axis) < 0:
+                stops.append(stop_after(form, axis))
+        return replace(self.outer, starts=tuple(starts), stops=tuple(stops))
+
+    def _joint(self) -> list[Affine]:
+        """Return what the bounds of the inner loop say about both axes, >= 0."""
+        axis = self.outer.axis
+        forms = [form for form in _limits(self.inner) if axis in form.names()]
+        return [self._linear(form) for form in forms]
+
+    def _linear(self, form: Affine) -> Affine:
+        axes = (self.outer.axis, self.inner.axis)
+        loops = {**self.scope, axes[0]: self.outer, axes[1]: self.inner}
+        result = unfloored(
+            form,
+            lambda rest, divisor: residue(rest, divisor, loops, self.dims),
+            frozenset(axes),
+        )
+        if not all(is_linear(result, axis) for axis in axes):
+            self._refuse(f"its bounds divide by more than its step {self.inner.step}")
+        return result
+
+    def _remainder(self, loop: For) -> Affine:
+        around = {**self.scope, self.outer.axis: self.outer}
+        found = remainder_of(loop, around, self.dims)
+        if found is None or self.outer.axis in found.names():
+            step = loop.step
+            self._refuse(
+                f'its tiles of {step} start elsewhere for each "{self.outer.axis}"',
+                f", or split with origin=0, so that tiles start at multiples of {step}",
+            )
+        return found
+
+    def _refuse(self, reason: str, remedy: str = "") -> NoReturn:
+        outer, inner = self.outer.axis, self.inner.axis
+        raise ScheduleError(
+            f'reorder: loop "{inner}" cannot be around loop "{outer}": in '
+            f"{describe(self.inner)} {reason}; keep "
+            f'"{outer}" outside, reorder before the split that made it{remedy}'
+        )
+
+
+def _limits(loop: For) -> list[Affine]:
+    """Return the forms that are >= 0 for the values of *loop*, but for its step."""
+    axis = name(loop.axis)
+    return [
+        *(axis - start for start in loop.starts),
+        *(stop - axis - 1 for stop in loop.stops),
+    ]
+
+
+def _eliminated(form: Affine, limits: Sequence[Affine], axis: str) -> Iterator[Affine]:
+    """Yield what *form* >= 0 says without *axis*, which *limits* bound."""
+    one = form.coefficient(axis)
+    if one == 0:  # what it said of the axis went with a floor
+        yield form
+    for limit in limits:
+        other = limit.coefficient(axis)
+        if one * other < 0:
+            yield form * abs(other) + limit * abs(one)
+
+
+def _check_kinds(outer: For, inner: For) -> None:
     for loop in (outer, inner):
         if loop.kind in (LoopKind.VECTORIZED, LoopKind.UNROLLED):
             raise ScheduleError(
                 f'reorder: loop "{loop.axis}" is {loop.kind.value} and would get new '
-                f'bounds, without a constant extent; reorder "{axis}" and '
+                f'bounds, without a constant extent; reorder "{outer.axis}" and '
                 f'"{inner.axis}" before that step'
             )
-    if unit and outer.step == 1 and inner.step == 1:
-        return
-    raise ScheduleError(
-        f'reorder: loop "{inner.axis}" cannot be around loop "{axis}": '
-        f"{describe(inner)} needs {quoted((axis,))}, and only steps and coefficients "
-        f"of one are rewritten; keep "
-        f'"{axis}" outside, or reorder before the split that made it'
-    )

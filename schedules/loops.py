@@ -37,6 +37,7 @@ def split(
     *,
     names: tuple[str, str] | None = None,
     tail: str = "guard",
+    origin: int | None = None,
 ) -> Function:
     """Run *axis* in tiles of *factor* iterations.
 
@@ -57,9 +58,20 @@ def split(
 
     With `tail="perfect"` there is no incomplete tile, which must follow from the
     extent: a constant, or dims declared as multiples. *names* replace `i_o` and `i_i`.
+
+    Tiles start where the loop does, or with *origin* at that number plus multiples of
+    *factor*. Where the start depends on another loop, as that of a skewed loop does,
+    only such tiles can be around that loop. After `split("i", 32, origin=0)`:
+
+        for i in range(t, N + t):   for i_o in range(32*(t//32), N + t, 32):
+            ...                         for i_i in range(max(i_o, t),
+                                                         min(i_o + 32, N + t)):
+                                            ...
     """
     loop = find_loop(function, axis, "split")
     _check_split(loop, factor, tail)
+    if origin is not None:
+        _check_origin(loop, tail)
     taken = taken_names(function) - {axis}
     new_names = _tile_names(axis, names, taken)
     scope = scope_of(function, axis)
@@ -78,6 +90,9 @@ def split(
         nonnegative = is_nonnegative(extent, scope, dims)
         cut = _cut(loop, factor, new_names, taken, nonnegative)
         return replace_loop(function, axis, lambda _: cut)
+    if origin is not None:
+        aligned = _aligned(loop, factor, new_names, origin)
+        return replace_loop(function, axis, lambda _: aligned)
     kept = () if tail == "perfect" else _inexact(loop, exact)
     tiles = _tiles(loop, width, new_names, kept)
     return replace_loop(function, axis, lambda _: tiles)
@@ -90,6 +105,7 @@ def tile(
     *,
     names: tuple[str, ...] | None = None,
     tail: str = "guard",
+    origin: int | None = None,
 ) -> Function:
     """Split each of *axes* and run all tile loops outside all inner loops.
 
@@ -101,7 +117,9 @@ def tile(
                                                 for j_i in range(j_o, ...):
                                                     ...
 
-    *names* replace `i_o`, `j_o`, `i_i`, `j_i`, in that order, outermost first.
+    *names* replace `i_o`, `j_o`, `i_i`, `j_i`, in that order, outermost first. With
+    *origin*, tiles start at that number plus multiples of the factors, as skewed loops
+    need: see `split`.
     """
     if len(axes) != len(factors):
         raise ScheduleError(
@@ -115,7 +133,7 @@ def tile(
     order = _names_of_tiles(function, axes, names)
     pairs = zip(order, order[len(axes) :], strict=False)
     for axis, factor, pair in zip(axes, factors, pairs, strict=True):
-        function = split(function, axis, factor, names=pair, tail=tail)
+        function = split(function, axis, factor, names=pair, tail=tail, origin=origin)
     return reorder(function, *order)
 
 
@@ -151,8 +169,9 @@ def reorder(function: Function, *axes: str) -> Function:
 
     The loops must form one perfect nest, that is, each is all of the body of the one
     around it; loops between them that are not named keep their place. Where the
-    bounds of one use the axis of another (a triangle), the bounds are rewritten if
-    that is exact: unit steps and unit coefficients.
+    bounds of one use the axis of another (a triangle, a skewed loop), they are
+    rewritten. Loops with steps must then start at the same multiples of the step
+    throughout: see *origin* of `split`.
     """
     if len(set(axes)) != len(axes):
         raise ScheduleError(f"reorder: an axis is named twice in {quoted(axes)}")
@@ -309,6 +328,19 @@ def _check_split(loop: For, factor: int, tail: str) -> None:
         )
 
 
+def _check_origin(loop: For, tail: str) -> None:
+    if tail != "guard":
+        raise ScheduleError(
+            f"split: tail={tail!r} with an origin; the first and the last of such "
+            'tiles may be cut short, which is tail="guard"'
+        )
+    if loop.step != 1:
+        raise ScheduleError(
+            f'split: loop "{loop.axis}" has step {loop.step}, so its tiles start '
+            "where it does; give no origin, or split a loop of step 1"
+        )
+
+
 def _tile_names(
     axis: str, names: tuple[str, str] | None, taken: set[str]
 ) -> tuple[str, str]:
@@ -353,6 +385,16 @@ def _tiles(
         span=loop.span,
     )
     return replace(loop, axis=outer, step=width, body=Block((tile_loop,)))
+
+
+def _aligned(loop: For, width: int, names: tuple[str, str], origin: int) -> For:
+    """Return tiles that start at multiples of *width* from *origin* on."""
+    starts = tuple((s - origin) // width * width + origin for s in loop.starts)
+    tiles = _tiles(loop, width, names, loop.stops)
+    (inner,) = tiles.body.statements
+    assert isinstance(inner, For)
+    inner = replace(inner, starts=(*inner.starts, *loop.starts))
+    return replace(tiles, starts=starts, body=Block((inner,)))
 
 
 def _cut(

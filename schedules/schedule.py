@@ -129,12 +129,15 @@ class Schedule:
         *,
         names: tuple[str, str] | None = None,
         tail: str = "guard",
+        origin: int | None = None,
     ) -> Schedule:
         """Run *axis* in tiles of *factor* iterations.
 
         See `tdsl.schedules.loops.split`, which shows it before and after.
         """
-        return self._then("split", axis=axis, factor=factor, names=names, tail=tail)
+        return self._then(
+            "split", axis=axis, factor=factor, names=names, tail=tail, origin=origin
+        )
 
     @_primitive
     def tile(
@@ -144,12 +147,15 @@ class Schedule:
         *,
         names: tuple[str, ...] | None = None,
         tail: str = "guard",
+        origin: int | None = None,
     ) -> Schedule:
         """Split each of *axes* and run all tile loops outside all inner loops.
 
         See `tdsl.schedules.loops.tile`, which shows it before and after.
         """
-        return self._then("tile", axes=axes, factors=factors, names=names, tail=tail)
+        return self._then(
+            "tile", axes=axes, factors=factors, names=names, tail=tail, origin=origin
+        )
 
     @_primitive
     def reorder(self, *axes: str) -> Schedule:
@@ -174,6 +180,54 @@ class Schedule:
         See `tdsl.schedules.loops.fission`, which shows it before and after.
         """
         return self._then("fission", axis=axis, after=after)
+
+    @_primitive
+    def skew(self, outer: str, inner: str, factor: int) -> Schedule:
+        """Add *factor* times the coordinate of *outer* to those of *inner*.
+
+        See `tdsl.schedules.shifts.skew`, which shows it before and after.
+        """
+        return self._then("skew", outer=outer, inner=inner, factor=factor)
+
+    @_primitive
+    def shift(self, axis: str, offset: int | str) -> Schedule:
+        """Add *offset* to the coordinates of *axis*.
+
+        See `tdsl.schedules.shifts.shift`, which shows it before and after.
+        """
+        return self._then("shift", axis=axis, offset=offset)
+
+    @_primitive
+    def merge(self, first: str, second: str) -> Schedule:
+        """Make one loop of the neighbours *first* and *second*.
+
+        See `tdsl.schedules.merging.merge`, which shows it before and after.
+        """
+        return self._then("merge", first=first, second=second)
+
+    @_primitive
+    def enclose(self, inside: str, axis: str, *, at: int | str = 0) -> Schedule:
+        """Put a loop of one iteration around *inside*, an axis or a label.
+
+        See `tdsl.schedules.enclosing.enclose`, which shows it before and after.
+        """
+        return self._then("enclose", inside=inside, axis=axis, at=at)
+
+    @_primitive
+    def cut(self, axis: str, at: int | str) -> Schedule:
+        """Run *axis* in two loops: below *at*, and from it on.
+
+        See `tdsl.schedules.index_sets.cut`, which shows it before and after.
+        """
+        return self._then("cut", axis=axis, at=at)
+
+    @_primitive
+    def tighten(self, axis: str) -> Schedule:
+        """Let the guards around the whole body of *axis* be bounds of the loop.
+
+        See `tdsl.schedules.index_sets.tighten`, which shows it before and after.
+        """
+        return self._then("tighten", axis=axis)
 
     @_primitive
     def unroll(self, axis: str) -> Schedule:

@@ -11,10 +11,14 @@ from typing import Any, get_args, get_origin
 from ..errors import ScheduleError
 from ..ir.nodes import Function
 from .checks import did_you_mean, quoted
+from .enclosing import enclose
+from .index_sets import cut, tighten
 from .loops import fission, fuse, reorder, split, tile
 from .memory import cache_read, cache_write
+from .merging import merge
 from .parallel import parallelize, unroll, vectorize
 from .reduction import rfactor
+from .shifts import shift, skew
 from .stages import compute_at, inline
 
 Value = str | int | None | tuple["Value", ...]
@@ -29,6 +33,12 @@ PRIMITIVES: Mapping[str, Callable[..., Function]] = MappingProxyType(
             reorder,
             fuse,
             fission,
+            skew,
+            shift,
+            merge,
+            enclose,
+            cut,
+            tighten,
             unroll,
             vectorize,
             parallelize,

@@ -77,20 +77,27 @@ def agrees(expected: UnionMap, actual: UnionMap) -> bool:
 
 
 def trace_dataflow(
-    original: Original, model: Model, maps: dict[str, Map]
+    original: Original,
+    model: Model,
+    maps: dict[str, Map],
+    settled: frozenset[str] = frozenset(),
 ) -> Dataflow | Check:
-    """Compute both sides of the comparison, or say why expressions do not match."""
-    expected = [*pieces(original.final)]
+    """Compute both sides of the comparison, or say why expressions do not match.
+
+    Reads of *settled* tensors are left out.
+    """
+    outputs = pieces(original.final)
+    expected = [m for m in outputs if domain_name(m)[len("out ") :] not in settled]
     for occurrence in model.occurrences:
         if occurrence.name not in maps:
             continue
         try:
-            paired = [*_paired_reads(original, model, occurrence, maps)]
+            paired = [*_paired_reads(original, model, occurrence, maps, settled)]
         except MismatchError as error:
             return Check(NAME, "refuted", f"{statement_text(occurrence)} {error}")
         expected += pieces(union(paired, model.params).apply_range(original.flow))
     try:
-        flow, copies = _direct_flow(model, maps)
+        flow, copies = _direct_flow(model, maps, settled)
     except _UnwrittenError as error:
         return error.check
     wanted = union(expected, model.params)
@@ -204,7 +211,11 @@ def _settled(copies: UnionMap) -> UnionMap:
 
 
 def _paired_reads(
-    original: Original, model: Model, occurrence: Occurrence, maps: dict[str, Map]
+    original: Original,
+    model: Model,
+    occurrence: Occurrence,
+    maps: dict[str, Map],
+    settled: frozenset[str],
 ) -> Iterator[Map]:
     instance = occurrence.statement.instance
     assert instance is not None
@@ -220,8 +231,10 @@ def _paired_reads(
     reads = [
         (f"r{p.load}", p.original, f"{p.original.label} r{p.read}", p.load)
         for p in matcher.pairings
+        if occurrence.loads[p.load].tensor not in settled
     ]
-    if isinstance(occurrence.statement, Reduce):
+    written = occurrence.statement.tensor
+    if isinstance(occurrence.statement, Reduce) and written not in settled:
         reads.append(("acc", where, f"{instance.label} acc", -1))
     for read, iteration, wanted, number in reads:
         relation = maps[occurrence.name]
@@ -266,7 +279,9 @@ def _always_equal(
     return True
 
 
-def _direct_flow(model: Model, maps: dict[str, Map]) -> tuple[UnionMap, UnionMap]:
+def _direct_flow(
+    model: Model, maps: dict[str, Map], settled: frozenset[str]
+) -> tuple[UnionMap, UnionMap]:
     """Return the sources of all reads, and apart from them those of staging copies."""
     staging = {
         f"{o.name} r0": o.name
@@ -276,6 +291,8 @@ def _direct_flow(model: Model, maps: dict[str, Map]) -> tuple[UnionMap, UnionMap
     flow: list[Map] = []
     copies: list[Map] = []
     for label, reader in all_reads(model):
+        if reader.access.tensor in settled:
+            continue
         sources = last_writers(model, reader, model.writers_of(reader))
         found = list(sources.writers)
         if not sources.unwritten.is_empty():

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ..ir.affine import Affine, constant, name
 from .model import Model, Occurrence, Reader
-from .sets import Map, Set, System, earlier_image, same_prefix
+from .sets import Map, Set, System, earlier_image, nothing_of, same_prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,12 @@ def last_writers(
     found: list[Map] = []
     relations: dict[str, Map] = {}
     for slot in _slots(reader, writers, len(model.storage[reader.access.tensor].axes)):
+        if _serves_all(reader, slot):
+            (writer,) = slot.writers
+            reverse = writer.write.relation.reverse()
+            relation = reader.access.relation.apply_range(reverse)
+            relation = same_prefix(relation, slot.level).intersect_domain(remaining)
+            return Sources((*found, relation), nothing_of(remaining))
         candidates: list[tuple[Occurrence, Map]] = []
         for writer in slot.writers:
             if writer.name not in relations:
@@ -84,6 +90,18 @@ def _slots(
         around = [writer for writer in writers if shared[writer.name] >= level]
         if level > private and around:
             yield _Slot(level - 1, True, around)
+
+
+def _serves_all(reader: Reader, slot: _Slot) -> bool:
+    """Whether each iteration of *reader* reads what the same one of the slot writes."""
+    if slot.carried or len(slot.writers) != 1:
+        return False
+    (writer,) = slot.writers
+    return (
+        slot.level == len(reader.path) == len(writer.path)
+        and writer.cases == reader.cases
+        and writer.write.index == reader.access.index
+    )
 
 
 def _common(path: tuple[int, ...], other: tuple[int, ...]) -> int:

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ..ir.affine import Affine, name
+from ..ir.affine import Affine, FloorDiv, name
 from ..ir.dtypes import DType
+from ..ir.inequalities import known_residue, unfloored
 from ..ir.nodes import (
     Alloc,
     Block,
@@ -61,6 +62,10 @@ class Access:
     free: tuple[For, ...] = ()
 
 
+Case = tuple[Affine, ...]
+"""Forms that are all >= 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Something that reads: where it stands in the program, and which elements."""
@@ -69,6 +74,7 @@ class Reader:
     loops: tuple[For, ...]
     path: tuple[int, ...]
     sequence: int
+    cases: tuple[Case, ...]
     domain: Set
     access: Access
 
@@ -77,7 +83,8 @@ class Reader:
 class Occurrence:
     """One leaf statement: *path* numbers its loops in text order, *sequence* itself.
 
-    It may be what a *scatter* stands for.
+    It runs where one of *cases* holds, which is its *domain*. It may be what a
+    *scatter* stands for.
     """
 
     name: str
@@ -85,6 +92,7 @@ class Occurrence:
     loops: tuple[For, ...]
     path: tuple[int, ...]
     sequence: int
+    cases: tuple[Case, ...]
     domain: Set
     write: Access
     reads: tuple[Access, ...]
@@ -105,11 +113,8 @@ class Occurrence:
         loops = (*self.loops, *access.free)
         # No loop has the number of a leaf: nothing else is inside the free loops.
         path = (*self.path, *(self.sequence for _ in access.free))
-        return Reader(self.name, loops, path, self.sequence, access.domain, access)
-
-
-Case = tuple[Affine, ...]
-"""Forms that are all >= 0."""
+        where = (loops, path, self.sequence, self.cases)
+        return Reader(self.name, *where, access.domain, access)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,16 +203,20 @@ class Model:
                 yield _final_reader(self, param.tensor)
 
 
-def build_model(function: Function, *, labelled: bool = False) -> Model:
+def build_model(
+    function: Function, *, labelled: bool = False, every_step: bool = False
+) -> Model:
     """Return the model of *function*; raise `UnsupportedError` where there is none.
 
     With *labelled*, occurrences are called after the statements that they stand for.
+    With *every_step*, loops that start at the largest of unlike bounds run by steps of
+    one, through more values than they do: for what then holds all the more.
     """
     storage = {p.tensor.name: Storage(p.tensor, (), p.role) for p in function.params}
     counters = dim_counters(function)
     params = tuple(dim.name for dim in function.dims)
     model = Model(function, params, storage, counters)
-    _Builder(model, labelled).block(function.body, Place())
+    _Builder(model, labelled, every_step).block(function.body, Place())
     return model
 
 
@@ -243,9 +252,10 @@ def dim_counters(function: Function) -> dict[str, Affine]:
 
 
 class _Builder:
-    def __init__(self, model: Model, labelled: bool) -> None:
+    def __init__(self, model: Model, labelled: bool, every_step: bool) -> None:
         self.model = model
         self.labelled = labelled
+        self.every_step = every_step
         self.sequence = 0
         self.scatter: Scatter | None = None
 
@@ -278,15 +288,17 @@ class _Builder:
         convert = self.model.in_counters
         axis = name(loop.axis)
         starts = [convert(form) for form in loop.starts]
-        if loop.step == 1:
-            cases = [tuple(axis - start for start in starts)]
-        elif len(starts) == 1:
-            self.model.counters[loop.axis] = starts[0] + axis * loop.step
-            cases = [(axis,)]
+        alike = len({known_residue(start, loop.step) for start in starts}) == 1
+        if loop.step == 1 or (self.every_step and not alike):
+            cases = [tuple(unfloored(axis - start) for start in starts)]
+        elif alike:
+            values = _counted(starts, loop.step) + axis * loop.step
+            self.model.counters[loop.axis] = values
+            cases = [tuple(unfloored(values - start) for start in starts)]
         else:  # no counter: the axis steps from whichever start is the largest
             cases = [_from_start(axis, start, starts, loop.step) for start in starts]
         end = convert(axis) + 1
-        stops = tuple(convert(stop) - end for stop in loop.stops)
+        stops = tuple(unfloored(convert(stop) - end) for stop in loop.stops)
         return Place(
             (*place.loops, loop),
             (*place.path, self.sequence),
@@ -303,7 +315,7 @@ class _Builder:
             self.read(read, f"{self.sequence}_{number}_", place, domain)
             for number, read in enumerate(reads(statement.value))
         ]
-        where = (place.loops, place.path, self.sequence)
+        where = (place.loops, place.path, self.sequence, place.cases)
         return Occurrence(
             label, statement, *where, domain, write, tuple(found), self.scatter
         )
@@ -342,6 +354,13 @@ class _Builder:
         return Access(tensor, index, relation, domain)
 
 
+def _counted(starts: list[Affine], step: int) -> Affine:
+    """Return where to count steps from: a start, or simpler, what they all leave."""
+    if len(starts) > 1 or any(isinstance(a, FloorDiv) for a, _ in starts[0].terms):
+        return known_residue(starts[0], step)
+    return starts[0]
+
+
 def _from_start(axis: Affine, start: Affine, starts: list[Affine], step: int) -> Case:
     offset = axis - start
     return (*(start - other for other in starts), offset, -(offset % step))
@@ -366,7 +385,7 @@ def _final_reader(model: Model, tensor: Tensor) -> Reader:
         system.equal(f"%{axis}", name(axis))
     relation = system.to_map(label, tensor.name).intersect_domain(domain)
     access = Access(tensor.name, tuple(map(name, axes)), relation, domain)
-    return Reader(label, (), (), AFTER_ALL, domain, access)
+    return Reader(label, (), (), AFTER_ALL, ((),), domain, access)
 
 
 def element_axes(tensor: Tensor) -> tuple[str, ...]:

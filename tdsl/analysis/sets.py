@@ -160,8 +160,13 @@ class System:
 def same_prefix(relation: isl.Map, count: int) -> isl.Map:
     """Keep the pairs whose first *count* coordinates agree."""
     for position in range(count):
-        relation = relation.equate(_IN, position, _OUT, position)
+        relation = same_axis(relation, position)
     return relation
+
+
+def same_axis(relation: isl.Map, position: int) -> isl.Map:
+    """Keep the pairs that agree in coordinate *position*."""
+    return relation.equate(_IN, position, _OUT, position)
 
 
 def earlier_image(relation: isl.Map, position: int) -> isl.Map:
@@ -172,6 +177,11 @@ def earlier_image(relation: isl.Map, position: int) -> isl.Map:
 def later_image(relation: isl.Map, position: int) -> isl.Map:
     """Keep the pairs whose image is larger in coordinate *position*."""
     return relation.order_lt(_IN, position, _OUT, position)
+
+
+def without_images(relation: isl.Map, first: int, count: int, name: str) -> isl.Map:
+    """Forget *count* image coordinates from *first* on; the rest are *name* tuples."""
+    return relation.project_out(_OUT, first, count).set_tuple_name(_OUT, name)
 
 
 def renamed(relation: isl.Map, name: str) -> isl.Map:
@@ -217,6 +227,11 @@ def pairs_apart(relation: isl.UnionMap, params: tuple[str, ...]) -> isl.UnionMap
         same = domain_name(piece) == range_name(piece)
         found.append(not_identity(piece) if same else piece)
     return union((piece for piece in found if not piece.is_empty()), params)
+
+
+def nothing_of(points: isl.Set) -> isl.Set:
+    """Return no point of the space of *points*."""
+    return isl.Set.empty(points.get_space())
 
 
 def identity_map(points: isl.Set) -> isl.Map:

@@ -8,16 +8,17 @@ the parameter, from the names that exist in the loops as they are by then.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from math import prod
 from types import MappingProxyType
 
 from ..analysis.validate import validate
 from ..errors import ScheduleError
 from ..ir.extents import fixed_extent
-from ..ir.nodes import For, Function, LoopKind, Reduce, Store
+from ..ir.nodes import Block, For, Function, If, LoopKind, Reduce, Store
 from ..ir.numerics import Numerics
 from ..ir.walk import allocations, loops, walk, walk_nest
-from ..schedules.checks import tensors
+from ..schedules.checks import fresh, taken_names, tensors
 from ..schedules.schedule import Schedule
 from ..schedules.trace import PRIMITIVES, Step, Value, parameters_of, step
 from .choices import Choices
@@ -29,8 +30,10 @@ OFTEN_REFUSED = (
     "cache_write",
     "compute_at",
     "fission",
+    "merge",
     "reorder",
     "rfactor",
+    "tighten",
 )
 LARGEST_PROGRAM = 200
 """How many nodes a schedule may make of a kernel; larger ones compile slowly."""
@@ -204,6 +207,57 @@ def _factor(function: Function, choices: Choices) -> int:
     return choices.pick(FACTORS)
 
 
+def _distance(function: Function, choices: Choices) -> int:
+    return choices.pick((1, 2, -1))
+
+
+def _origin(function: Function, choices: Choices) -> int | None:
+    return choices.pick((None, None, 0, 1))
+
+
+def _form(function: Function, choices: Choices) -> str | int:
+    """Choose a number, or the text of a form over a dim."""
+    options: list[str | int] = [1, 2, 4]
+    options += [f"{dim.name} - 1" for dim in function.dims]
+    return choices.pick(options)
+
+
+def _neighbour(function: Function, choices: Choices) -> str:
+    """Choose a loop that another one follows in the same body."""
+    return choices.pick(_some([first for first, _ in _neighbours(function)]))
+
+
+def _neighbour_after(function: Function, choices: Choices) -> str:
+    return choices.pick(_some([second for _, second in _neighbours(function)]))
+
+
+def _neighbours(function: Function) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for node in walk(function):
+        if isinstance(node, Block):
+            inside = [s.axis for s in node.statements if isinstance(s, For)]
+            found += pairwise(inside)
+    return found
+
+
+def _around_guard(function: Function, choices: Choices) -> str:
+    """Choose a loop whose body is one guard."""
+    guarded = [
+        axis
+        for axis, loop in loops(function).items()
+        if [type(each) for each in loop.body.statements] == [If]
+    ]
+    return choices.pick(_some(guarded))
+
+
+def _part(function: Function, choices: Choices) -> str:
+    return choices.pick([*loops(function), *_labels(function)])
+
+
+def _fresh_axis(function: Function, choices: Choices) -> str:
+    return fresh("one", taken_names(function))
+
+
 def _factors(function: Function, choices: Choices) -> tuple[int, ...]:
     return (choices.pick(FACTORS), choices.pick(FACTORS))
 
@@ -230,6 +284,15 @@ ARGUMENTS: Mapping[str, Callable[[Function, Choices], Value]] = MappingProxyType
         "outer": _axis,
         "inner": _inner,
         "factor": _factor,
+        "skew.factor": _distance,
+        "origin": _origin,
+        "offset": _form,
+        "first": _neighbour,
+        "second": _neighbour_after,
+        "inside": _part,
+        "enclose.axis": _fresh_axis,
+        "at": _form,
+        "tighten.axis": _around_guard,
         "factors": _factors,
         "tail": _tail,
         "tensor": _tensor,

@@ -8,10 +8,14 @@ from collections.abc import Callable
 from tdsl.errors import ScheduleError
 from tdsl.ir.nodes import Function, Gather, Load, Reduce, Scatter, Store
 from tdsl.ir.walk import allocations, loops, walk
+from tdsl.schedules.enclosing import enclose
+from tdsl.schedules.index_sets import cut, tighten
 from tdsl.schedules.loops import fission, fuse, reorder, split, tile
 from tdsl.schedules.memory import cache_read, cache_write
+from tdsl.schedules.merging import merge
 from tdsl.schedules.parallel import parallelize, unroll, vectorize
 from tdsl.schedules.reduction import rfactor
+from tdsl.schedules.shifts import shift, skew
 from tdsl.schedules.stages import compute_at, inline
 
 Step = Callable[[Function, random.Random], Function]
@@ -43,7 +47,9 @@ def _label(function: Function, rng: random.Random) -> str:
 
 def _split(function: Function, rng: random.Random) -> Function:
     tail = rng.choice(["guard", "guard", "cut", "perfect"])
-    return split(function, _axis(function, rng), rng.choice([2, 3, 4]), tail=tail)
+    origin = rng.choice([None, None, 0, 1]) if tail == "guard" else None
+    factor = rng.choice([2, 3, 4])
+    return split(function, _axis(function, rng), factor, tail=tail, origin=origin)
 
 
 def _tile(function: Function, rng: random.Random) -> Function:
@@ -68,6 +74,51 @@ def _fuse(function: Function, rng: random.Random) -> Function:
 
 def _fission(function: Function, rng: random.Random) -> Function:
     return fission(function, _axis(function, rng), after=_label(function, rng))
+
+
+def _form(function: Function, rng: random.Random) -> str | int:
+    names = [dim.name for dim in function.dims] + [*loops(function)]
+    each = rng.choice(names or ["0"])
+    return rng.choice([1, 2, 4, f"{each} - 1", f"4*({each}//4)", f"2*{each} - 3"])
+
+
+def _skew(function: Function, rng: random.Random) -> Function:
+    axes = [*loops(function)]
+    first = rng.randrange(len(axes))
+    inner = rng.choice(axes[first:])
+    return skew(function, axes[first], inner, rng.choice([-1, 1, 1, 2]))
+
+
+def _shift(function: Function, rng: random.Random) -> Function:
+    return shift(function, _axis(function, rng), _form(function, rng))
+
+
+def _merge(function: Function, rng: random.Random) -> Function:
+    axes = [*loops(function)]
+    first = rng.randrange(len(axes))
+    return merge(function, axes[first], rng.choice(axes[first:]))
+
+
+def _shifted_merge(function: Function, rng: random.Random) -> Function:
+    axes = [*loops(function)]
+    first = rng.randrange(len(axes))
+    second = rng.choice(axes[first:])
+    moved = shift(function, second, rng.choice([1, 2]))
+    return merge(moved, axes[first], second)
+
+
+def _enclose(function: Function, rng: random.Random) -> Function:
+    inside = rng.choice([_axis(function, rng), _label(function, rng)])
+    axis = f"one_{len(loops(function))}"
+    return enclose(function, inside, axis, at=_form(function, rng))
+
+
+def _cut(function: Function, rng: random.Random) -> Function:
+    return cut(function, _axis(function, rng), _form(function, rng))
+
+
+def _tighten(function: Function, rng: random.Random) -> Function:
+    return tighten(function, _axis(function, rng))
 
 
 def _cache_read(function: Function, rng: random.Random) -> Function:
@@ -112,6 +163,15 @@ STEPS: tuple[Step, ...] = (
     _reorder,
     _fuse,
     _fission,
+    _skew,
+    _skew,
+    _shift,
+    _merge,
+    _merge,
+    _shifted_merge,
+    _enclose,
+    _cut,
+    _tighten,
     _cache_read,
     _cache_write,
     _compute_at,

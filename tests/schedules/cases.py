@@ -50,6 +50,11 @@ def packed(s: Schedule) -> Schedule:
     )
 
 
+def merged_jacobi(s: Schedule) -> Schedule:
+    """Merge the two sweeps of a time step, the second one behind the first."""
+    return s.shift("j", 1).merge("i", "j").skew("t", "i", 2)
+
+
 CASES = (
     Case("split_guard", "scale", lambda s: s.split("i", 32)),
     Case("split_names", "scale", lambda s: s.split("i", 4, names=("a", "b"))),
@@ -272,5 +277,104 @@ CASES = (
         "compute_at_leftover",
         "row_sums",
         lambda s: s.split("j", 8).reorder("j_o", "i", "j_i").compute_at("S0", "i"),
+    ),
+    Case("reorder_tiles", "scale", lambda s: s.split("i", 4).reorder("i_i", "i_o")),
+    Case("split_origin", "interior", lambda s: s.split("i", 4, origin=0)),
+    Case("split_origin_other", "interior", lambda s: s.split("i", 4, origin=3)),
+    Case("skew", "time", lambda s: s.skew("t", "i", 1)),
+    Case("skew_back", "time", lambda s: s.skew("t", "i", -2)),
+    Case("skew_exchange", "time", lambda s: s.skew("t", "i", 2).reorder("i", "t")),
+    Case(
+        "skew_exchange_threads",
+        "plane",
+        lambda s: (
+            s.skew("i", "j", 1)
+            .reorder("j", "i")
+            .split("i", 4, origin=0)
+            .parallelize("i_o")
+        ),
+    ),
+    Case("shift", "scale", lambda s: s.shift("i", "2*M - 1")),
+    Case("shift_tiles", "scale", lambda s: s.split("i", 4).shift("i_i", "3 - i_o")),
+    Case(
+        "merge",
+        "chain",
+        lambda s: s.merge("a", "i").merge("b", "j"),
+    ),
+    Case(
+        "merge_tiles",
+        "two",
+        lambda s: (
+            s.fission("i", after=1).split("i", 4).split("i_2", 4).merge("i_o", "i_2_o")
+        ),
+    ),
+    Case("merge_jacobi", "jacobi", merged_jacobi),
+    Case(
+        "merge_fields",
+        "fields",
+        lambda s: (
+            s.enclose("j0", "i")
+            .merge("i", "i1")
+            .shift("i2", 1)
+            .merge("i", "i2")
+            .merge("j0", "j1")
+            .merge("j0", "j2")
+            .skew("t", "i", 1)
+            .tile(("t", "i"), (2, 3), origin=0)
+        ),
+    ),
+    Case("enclose_statement", "two", lambda s: s.enclose("S1", "one", at="i - 1")),
+    Case("cut", "interior", lambda s: s.cut("i", "M - 3")),
+    Case("cut_guards", "jacobi", lambda s: merged_jacobi(s).cut("i", "N + 2*t - 1")),
+    Case("cut_nest", "triangle", lambda s: s.cut("i", 4).cut("j_2", "i_2 - 1")),
+    Case("cut_tiles", "scale", lambda s: s.split("i", 4).cut("i_o", 8)),
+    Case(
+        "tighten",
+        "jacobi",
+        lambda s: (
+            merged_jacobi(s)
+            .tile(("t", "i"), (2, 4), origin=0)
+            .fission("i_i", after="S0")
+            .tighten("i_i")
+            .tighten("i_i_2")
+        ),
+    ),
+    Case(
+        "skew_tiles_back",
+        "chain",
+        lambda s: (
+            s.skew("a", "b", 2)
+            .tile(("a", "b"), (2, 4), origin=0)
+            .skew("a_o", "b_o", -2)
+            .reorder("b_o", "a_o")
+        ),
+    ),
+    Case("tighten_guarded", "guarded", lambda s: s.tighten("j").tighten("i")),
+    Case("tighten_tiles", "guarded", lambda s: s.split("j", 3).tighten("j_i")),
+    Case(
+        "time_tiles",
+        "jacobi",
+        lambda s: merged_jacobi(s).tile(("t", "i"), (2, 4), origin=0),
+    ),
+    Case(
+        "wavefront",
+        "jacobi",
+        lambda s: (
+            merged_jacobi(s)
+            .tile(("t", "i"), (2, 4), origin=0)
+            .skew("t_o", "i_o", 2)
+            .reorder("i_o", "t_o")
+            .parallelize("t_o")
+        ),
+    ),
+    Case(
+        "plane_tiles",
+        "plane",
+        lambda s: (
+            s.skew("t", "i", 1)
+            .skew("i", "j", 1)
+            .tile(("t", "i", "j"), (2, 3, 4), origin=0)
+            .split("j_i", 2)
+        ),
     ),
 )

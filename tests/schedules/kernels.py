@@ -185,6 +185,50 @@ def time(X: inout f32[N]) for 2<=N:
         for i in range(1, N - 1):
             X[i] = (X[i - 1] + X[i + 1])  # S0[t, i]
 """,
+    "jacobi": """
+def jacobi(A: inout f32[N], B: inout f32[N]) for N, T:
+    for t in range(T):
+        for i in range(1, N - 1):
+            B[i] = (A[i - 1] + A[i + 1])  # S0[t, i]
+        for j in range(1, N - 1):
+            A[j] = (B[j - 1] + B[j + 1])  # S1[t, j]
+""",
+    "plane": """
+def plane(A: inout f32[N, N]) for N:
+    for t in range(3):
+        for i in range(1, N - 1):
+            for j in range(1, N - 1):
+                A[i, j] = (((A[i - 1, j] + A[i, j - 1]) + A[i + 1, j]) + A[i, j + 1])  \
+# S0[t, i, j]
+""",
+    "fields": """
+def fields(E: inout f32[N, N], H: inout f32[N, N], P: f32[T]) for 1<=N, T:
+    for t in range(T):
+        for j0 in range(N):
+            E[0, j0] = P[t]  # S0[t, j0]
+        for i1 in range(1, N):
+            for j1 in range(N):
+                E[i1, j1] = (E[i1, j1] - (H[i1, j1] - H[i1 - 1, j1]))  # S1[t, i1, j1]
+        for i2 in range(N - 1):
+            for j2 in range(N):
+                H[i2, j2] = (H[i2, j2] - (E[i2 + 1, j2] - E[i2, j2]))  # S2[t, i2, j2]
+""",
+    "apart": """
+def apart(X: inout f32[M], Y: inout f32[N]) for M, N:
+    for i in range(M):
+        X[i] = (X[i] + 1.0)  # S0[i]
+    for j in range(N):
+        Y[j] = (Y[j] + 1.0)  # S1[j]
+    for k in range(2, M, 2):
+        X[k] = (X[k] + 3.0)  # S2[k]
+""",
+    "guarded": """
+def guarded(X: f32[M], Y: inout f32[M, N]) for M, N:
+    for i in range(M):
+        for j in range(N):
+            if N - 3 >= 0 and i + j - 2 >= 0 and M - 2*j >= 0:
+                Y[i, j] = (X[i] + 1.0)  # S0[i, j]
+""",
 }
 
 

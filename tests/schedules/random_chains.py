@@ -37,15 +37,37 @@ def random_step(schedule: Schedule, choose: random.Random) -> Step:
         if isinstance(node, Store | Reduce) and node.instance
     ]
     several = choose.sample(axes, min(len(axes), choose.randint(2, 4)))
-    primitive = choose.choice([*PRIMITIVES, "split", "split", "reorder", "reorder"])
+    primitive = choose.choice([*PRIMITIVES, "split", "split", *["reorder"] * 3])
     tail = choose.choice(("guard", "guard", "cut"))
     where = choose.choice([*axes, None])
+    origin = choose.choice((None, 0, 1)) if tail == "guard" else None
+    dims = [dim.name for dim in function.dims]
+    form = choose.choice([1, 3, *(f"{each} - 1" for each in dims), "4*(i//4)"])
     arguments: dict[str, dict[str, object]] = {
-        "split": {"axis": axis, "factor": choose.randint(1, 5), "tail": tail},
-        "tile": {"axes": several[:2], "factors": [2, 3]},
+        "split": {
+            "axis": axis,
+            "factor": choose.randint(1, 5),
+            "tail": tail,
+            "origin": origin,
+        },
+        "tile": {"axes": several[:2], "factors": [2, 3], "origin": origin},
         "reorder": {"axes": several},
         "fuse": {"outer": several[0], "inner": several[-1]},
         "fission": {"axis": axis, "after": choose.choice([*labels, 1])},
+        "skew": {
+            "outer": several[0],
+            "inner": several[-1],
+            "factor": choose.choice((-1, 1, 2)),
+        },
+        "shift": {"axis": axis, "offset": form},
+        "merge": {"first": several[0], "second": several[-1]},
+        "enclose": {
+            "inside": choose.choice([*labels, axis]),
+            "axis": f"{axis}_{len(axes)}",
+            "at": form,
+        },
+        "cut": {"axis": axis, "at": form},
+        "tighten": {"axis": axis},
         "unroll": {"axis": axis},
         "vectorize": {"axis": axis},
         "parallelize": {"axis": axis},

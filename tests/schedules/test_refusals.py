@@ -12,6 +12,156 @@ from .kernels import kernel
 
 REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
     (
+        "split_origin_cut",
+        "two",
+        lambda s: s.split("i", 4, origin=0, tail="cut"),
+        "split: tail='cut' with an origin; the first and the last of such tiles may be "
+        'cut short, which is tail="guard"',
+    ),
+    (
+        "split_origin_step",
+        "two",
+        lambda s: s.split("i", 4).split("i_o", 2, origin=0),
+        'split: loop "i_o" has step 4, so its tiles start where it does; give no '
+        "origin, or split a loop of step 1",
+    ),
+    (
+        "skew_apart",
+        "jacobi",
+        lambda s: s.skew("i", "j", 1),
+        'skew: loop "j" is not inside loop "i"; the loops around it are "t"',
+    ),
+    (
+        "skew_alone",
+        "two",
+        lambda s: s.skew("i", "i", 1),
+        'skew: loop "i" is not inside loop "i"; the loops around it are none',
+    ),
+    (
+        "skew_by_nothing",
+        "jacobi",
+        lambda s: s.skew("t", "j", 0),
+        "skew: factor=0 changes nothing; give another integer",
+    ),
+    (
+        "skew_lanes",
+        "matmul",
+        lambda s: s.split("j", 4).vectorize("j_i").skew("j_i", "k", 1),
+        'skew: loop "j_i" is vectorized, so loops inside cannot depend on it; skew '
+        "before vectorize",
+    ),
+    (
+        "skew_fused",
+        "matmul",
+        lambda s: s.fuse("i", "j").skew("i", "j", 1),
+        'skew: loop "j" is fused with the loop around it, and its bounds must not '
+        "vary; skew before fuse",
+    ),
+    (
+        "shift_product",
+        "scale",
+        lambda s: s.shift("i", "M*M"),
+        'shift: offset="M*M" is no affine form; write sums of names and integers, '
+        'with products and floor divisions by integers, as in "N - 2" or "8*(N//8)"',
+    ),
+    (
+        "shift_unknown",
+        "matmul",
+        lambda s: s.shift("j", "k + i"),
+        'shift: offset="k + i" uses "k"; it may use the dims and the axes around the '
+        'loop: "i", "M", "N", "K"',
+    ),
+    (
+        "merge_unlike",
+        "apart",
+        lambda s: s.merge("i", "j"),
+        "merge: which stop of for i in range(M) and for j in range(N) is the greatest "
+        "is not known; shift or cut one of them first",
+    ),
+    (
+        "merge_backwards",
+        "jacobi",
+        lambda s: s.merge("j", "i"),
+        'merge: loop "i" does not follow loop "j" in the same body; merge, or fission, '
+        "the loops around them first",
+    ),
+    (
+        "merge_over_others",
+        "apart",
+        lambda s: s.merge("i", "k"),
+        'merge: other statements stand between loop "i" and loop "k"; merge neighbours '
+        "one after the other",
+    ),
+    (
+        "merge_steps",
+        "apart",
+        lambda s: s.split("j", 4, names=("a", "b")).merge("a", "k"),
+        "merge: for a in range(0, N, 4) and for k in range(2, M, 2) take different "
+        "steps; merge before the splits",
+    ),
+    (
+        "merge_kinds",
+        "jacobi",
+        lambda s: s.parallelize("j").merge("i", "j"),
+        'merge: loop "j" is already parallel; apply merge before that step',
+    ),
+    (
+        "merge_fused",
+        "chain",
+        lambda s: s.fuse("a", "b").merge("a", "i"),
+        'merge: loop "a" shares its counter with "b"; merge before fuse',
+    ),
+    (
+        "enclose_unknown",
+        "two",
+        lambda s: s.enclose("S2", "one"),
+        'enclose: no axis or statement "S2" in two; there are "i", "S0", "S1"',
+    ),
+    (
+        "enclose_taken",
+        "two",
+        lambda s: s.enclose("S1", "i"),
+        'enclose: the name "i" is taken; choose another',
+    ),
+    (
+        "enclose_fused",
+        "matmul",
+        lambda s: s.fuse("i", "j").enclose("j", "one"),
+        'enclose: loop "j" is fused with the loop around it; enclose before fuse',
+    ),
+    (
+        "enclose_lanes",
+        "two",
+        lambda s: s.split("i", 4).vectorize("i_i").enclose("S0", "one"),
+        'enclose: S0 is inside the vectorized loop "i_i"; enclose before vectorize',
+    ),
+    (
+        "cut_vectors",
+        "two",
+        lambda s: s.split("i", 4).vectorize("i_i").cut("i_i", 8),
+        'cut: loop "i_i" is already vectorized; cut before that step',
+    ),
+    (
+        "cut_fused",
+        "matmul",
+        lambda s: s.fuse("i", "j").cut("i", 3),
+        'cut: loop "i" shares a counter with another loop; cut before fuse',
+    ),
+    (
+        "cut_between_steps",
+        "two",
+        lambda s: s.split("i", 4).cut("i_o", 6),
+        "cut: 6 is not shown to be a value of for i_o in range(0, M, 4), which takes "
+        "steps of 4; cut at the start plus a multiple of the step",
+    ),
+    (
+        "tighten_no_guard",
+        "two",
+        lambda s: s.tighten("i"),
+        'tighten: the body of loop "i" is not one guard; fission it, so that each loop '
+        "has one",
+    ),
+    (
         "split_unknown_axis",
         "two",
         lambda s: s.split("q", 4),
@@ -151,13 +301,13 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "other statements in its body or does not contain it; fission first",
     ),
     (
-        "reorder_tiles",
-        "scale",
-        lambda s: s.split("i", 4).reorder("i_i", "i_o"),
-        'reorder: loop "i_i" cannot be around loop "i_o": for i_i in '
-        'range(i_o, min(i_o + 4, M)) needs "i_o", and only steps and '
-        'coefficients of one are rewritten; keep "i_o" outside, or reorder '
-        "before the split that made it",
+        "reorder_moving_tiles",
+        "time",
+        lambda s: s.skew("t", "i", 1).split("i", 4).reorder("i_o", "t"),
+        'reorder: loop "i_o" cannot be around loop "t": in for i_o in range(t + 1, '
+        'N + t - 1, 4) its tiles of 4 start elsewhere for each "t"; keep "t" outside, '
+        "reorder before the split that made it, or split with origin=0, so that tiles "
+        "start at multiples of 4",
     ),
     (
         "reorder_fused",

@@ -72,7 +72,8 @@ def test_what_a_session_shows() -> None:
 
 
 ALL = (
-    '"split", "tile", "reorder", "fuse", "fission", "unroll", "vectorize", '
+    '"split", "tile", "reorder", "fuse", "fission", "skew", "shift", "merge", '
+    '"enclose", "cut", "tighten", "unroll", "vectorize", '
     '"parallelize", "cache_read", "cache_write", "compute_at", "inline", "rfactor"'
 )
 
@@ -83,12 +84,12 @@ ALL = (
         (
             lambda s: s.split("i", factr=4),
             'split has no argument "factr"; its arguments are "axis", "factor", '
-            '"names", "tail"; did you mean "factor"?',
+            '"names", "tail", "origin"; did you mean "factor"?',
         ),
         (
             lambda s: s.split("i"),
             "split: missing a required argument: 'factor'; its arguments are "
-            '"axis", "factor", "names", "tail"',
+            '"axis", "factor", "names", "tail", "origin"',
         ),
         (
             lambda s: s.paralelize("i"),
@@ -223,7 +224,8 @@ BAD_JSON = (
     (
         '{"steps": [{"primitive": "melt", "arguments": {}}]}',
         'no primitive "melt"; the primitives are "split", "tile", "reorder", "fuse", '
-        '"fission", "unroll", "vectorize", "parallelize", "cache_read", "cache_write", '
+        '"fission", "skew", "shift", "merge", "enclose", "cut", "tighten", "unroll", '
+        '"vectorize", "parallelize", "cache_read", "cache_write", '
         '"compute_at", "inline", "rfactor"',
     ),
     (
