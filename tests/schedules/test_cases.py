@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tdsl.backends.index_inputs import draw_subscripts
 from tdsl.backends.reference import interpret
 from tdsl.ir.nodes import Function, Role
 from tdsl.ir.printer import print_function
@@ -87,14 +88,22 @@ def sizes(function: Function) -> list[dict[str, int]]:
 
 
 def outputs(
-    function: Function, values: dict[str, int], order: str = "forward"
+    function: Function,
+    values: dict[str, int],
+    order: str = "forward",
+    original: Function | None = None,
 ) -> dict[str, np.ndarray]:
-    """Run *function* on small integers, which float sums keep exact."""
+    """Run *function* on small integers, which float sums keep exact.
+
+    What is a subscript in *original* lies inside the tensor that it chooses from.
+    """
     random = np.random.default_rng(7)
     arrays = {}
     for param in function.params:
         shape = tuple(form.evaluate(values) for form in param.tensor.shape)
         whole = random.integers(-4, 5, shape)
+        chosen = draw_subscripts(original or function, param, values, random)
+        whole = whole if chosen is None else chosen
         arrays[param.tensor.name] = whole.astype(param.tensor.dtype.numpy)
     interpret(function, arrays, values, order=order)
     written = {p.tensor.name for p in function.params if p.role is not Role.INPUT}

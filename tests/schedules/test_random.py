@@ -44,7 +44,7 @@ def test_accepted_and_proved_computes_the_same(seed: int) -> None:
         }
         expected = outputs(original, values)
         for order in ("forward", "reverse"):
-            actual = outputs(schedule.function, values, order)
+            actual = outputs(schedule.function, values, order, original)
             for name, array in expected.items():
                 np.testing.assert_array_equal(actual[name], array, str(schedule))
 
