@@ -253,6 +253,8 @@ class Elements:
         if offset.lane is None:
             operation = "gather"
             arguments[1] = self._lane_offsets(storage, index, lanes)
+        elif str(offset.lane) == "-1":
+            operation = "load_reversed"
         elif offset.lane != 1:
             operation = "load_strided"
             arguments.append(str(offset.lane))

@@ -32,7 +32,7 @@ from .choices import Choices
 from .declarations import Declarations
 from .elements import UPDATES, Elements
 from .expressions import Expressions, Value, type_token
-from .outline import free_names, fused_chain
+from .outline import free_names, fused_chain, is_uneven
 from .plan import Plan, TileLoop
 from .point import Point, is_nonnegative
 from .registers import register_layouts
@@ -237,7 +237,9 @@ class Emitter:
             start, stop = self._bounds(each, point)
             counts.append(self._count(each, start, stop))
         counter = writer.fresh(f"{self._ids[loop.axis]}_n")
-        header = f"for {counter} in prange({' * '.join(counts)}):"
+        total = " * ".join(counts)
+        dealt = self._dealt(total, counter) if is_uneven(chain) else counter
+        header = f"for {counter} in prange({total}):"
         outside = writer.floor, writer.barrier
         number = writer.fresh("number")
         writer.open(header + self._writer.comment(loop))
@@ -246,7 +248,19 @@ class Emitter:
         self._block(chain[-1].body, replace(point, parallel=True))
         self._known -= {each.axis for each in chain}
         writer.floor, writer.barrier = outside
-        self._outline(writer.take(), number, counter)
+        self._outline(writer.take(), number, dealt)
+
+    def _dealt(self, total: str, counter: str) -> str:
+        """Return the iteration that runs as number *counter*, dealt out like cards.
+
+        Numba gives each thread a stretch of the numbers, but the iterations of a
+        triangle grow from one end to the other.
+        """
+        writer = self._writer
+        depth = len(writer.stack) - 1
+        self.used.add("dealing_step")
+        step = writer.named("deal", f"dealing_step({total})", depth)
+        return f"{counter} * {step} % ({total})"
 
     def _decode_counter(
         self, chain: list[For], counts: list[str], number: str, point: Point

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from ..ir.extents import fixed_extent
 from ..ir.nodes import For, LoopKind
+from ..ir.walk import walk
 
 
 def free_names(body: str, number: str, known: set[str]) -> list[str]:
@@ -29,3 +31,20 @@ def fused_chain(loop: For) -> list[For]:
             break
         chain.append(inner)
     return chain
+
+
+def is_uneven(chain: list[For]) -> bool:
+    """Whether the work of an iteration depends on which one of *chain* it is.
+
+    That is so in triangles. The border of a tile, a constant away, does not count.
+    """
+    moving = {loop.axis for loop in chain}
+    for node in walk(chain[-1].body):
+        if not isinstance(node, For):
+            continue
+        length = [stop - start for stop in node.stops for start in node.starts]
+        if any(form.names() & moving for form in (*node.starts, *node.stops)):
+            moving.add(node.axis)
+            if fixed_extent(node) is None and any(f.names() & moving for f in length):
+                return True
+    return False

@@ -192,6 +192,56 @@ def store_strided(
     return types.void(types.int64, types.int64, types.int64, value), generate
 
 
+@intrinsic
+def load_reversed(_context: Any, base: Any, offset: Any, target: Any) -> Any:
+    """Load lanes of which each lies right before the last one."""
+    result = target.instance_type
+    dtype, lanes = shape_of(result)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer = _last_lane(builder, dtype, values[0], values[1], lanes)
+        type_, align = storage_type(dtype, lanes), storage_bytes(dtype)
+        value = _turned(builder, builder.load(pointer, align=align, typ=type_))
+        return _from_storage(builder, dtype, lanes, value)
+
+    return result(types.int64, types.int64, target), generate
+
+
+@intrinsic
+def load_reversed_masked(
+    _context: Any, base: Any, offset: Any, mask: Any, target: Any
+) -> Any:
+    """Load lanes of which each lies right before the last one where *mask* holds."""
+    result = target.instance_type
+    dtype, lanes = shape_of(result)
+
+    def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer = _last_lane(builder, dtype, values[0], values[1], lanes)
+        type_, align = storage_type(dtype, lanes), ir.IntType(32)(storage_bytes(dtype))
+        name = f"llvm.masked.load.{_storage_suffix(dtype, lanes)}.p0"
+        mask_ = _turned(builder, values[2])
+        arguments = [pointer, align, mask_, ir.Constant(type_, None)]
+        value = _turned(builder, declare_and_call(builder, name, type_, arguments))
+        return _from_storage(builder, dtype, lanes, value)
+
+    return result(types.int64, types.int64, mask, target), generate
+
+
+def _last_lane(builder: Any, dtype: str, base: Any, offset: Any, lanes: int) -> Any:
+    """Return the address of the lane that comes first in memory, if they go down."""
+    first = builder.sub(offset, ir.IntType(64)(lanes - 1))
+    return _pointer(builder, dtype, base, first)
+
+
+def _turned(builder: Any, value: Any) -> Any:
+    """Return the lanes of *value* in reverse order."""
+    lanes = value.type.count
+    wide = ir.VectorType(ir.IntType(32), lanes)
+    order = ir.Constant(wide, [ir.IntType(32)(lanes - 1 - k) for k in range(lanes)])
+    undefined = ir.Constant(value.type, ir.Undefined)
+    return builder.shuffle_vector(value, undefined, order)
+
+
 def _strided_offsets(builder: Any, offset: Any, stride: Any, lanes: int) -> Any:
     wide = ir.VectorType(ir.IntType(64), lanes)
     numbers = lane_numbers(builder, "i64", lanes).value

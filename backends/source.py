@@ -197,6 +197,7 @@ def _header(emitter: Emitter, function: str, numerics: str) -> list[str]:
     lines += ["import numpy as np", f"from numba import {', '.join(scalars)}"]
     lines += ["from numba import njit" + (", prange" if emitter.has_prange else "")]
     for module, names in (
+        ("dealing", frozenset({"dealing_step"})),
         ("simd", OPERATIONS),
         ("simd_memory", MEMORY_OPERATIONS),
         ("simd_checks", CHECK_OPERATIONS),
@@ -236,7 +237,7 @@ def _decorator(extra: str) -> str:
 
 def _token_names() -> set[str]:
     tokens = {type_token(dtype, 0) for dtype in DTYPES.values()}
-    return tokens | {"np", "njit", "prange", "vector"}
+    return tokens | {"np", "njit", "prange", "dealing_step", "vector"}
 
 
 _RESERVED = (

@@ -11,6 +11,7 @@ _SIMD = """
 _MEMORY = """
     address keep load load_splat load_masked store store_masked
     load_strided load_strided_masked store_strided store_strided_masked
+    load_reversed load_reversed_masked
     gather gather_masked scatter scatter_masked store_pairs store_quads
 """
 _CHECKS = "within load_if report_fault"

@@ -14,6 +14,7 @@ Convolutions, batched and plain products differ only in which axes play which ro
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -21,6 +22,7 @@ from math import inf, prod
 from typing import Literal
 
 from ..analysis.access import is_contiguous, statement_loads, subscript_names
+from ..errors import ScheduleError
 from ..ir.nodes import Load
 from ..ir.walk import loops
 from ..target import Target
@@ -38,10 +40,16 @@ _REDUCTION_BLOCKS = (64, 128, 192, 256, 320, 384, 512, 640, 768, 1024)
 
 @dataclass(frozen=True)
 class Contraction:
-    """The schedule of one accumulating nest, up to its decisions."""
+    """The schedule of one accumulating nest, up to its decisions.
+
+    *inside* is the axis of the loop around the nest, where there is one. Params are
+    called after *name*, by default the label of the statement.
+    """
 
     roles: Roles
     target: Target
+    inside: str | None = None
+    name: str = ""
 
     @cached_property
     def lanes(self) -> int:
@@ -110,7 +118,9 @@ class Contraction:
         extent = roles.extent(rows_axis)
         tiles = _covering(_TILES, extent, rows)
         params = [
-            self._param("row_tiles", tiles, self._row_tiles(extent, rows), "size")
+            self._param(
+                "row_tiles", tiles, self._row_tiles(roles.most(rows_axis), rows), "size"
+            )
         ]
         if not roles.outer:
             tiles = _covering(_TILES, roles.extent(roles.columns), self.lanes)
@@ -143,7 +153,7 @@ class Contraction:
         """Return how often each element of *load* is used, as far as extents tell."""
         used = subscript_names(load)
         idle = [axis for axis in self.roles.nest.spatial if axis not in used]
-        return prod(self.roles.extent(axis) or inf for axis in idle)
+        return prod(self.roles.most(axis) or inf for axis in idle)
 
     def _threads(self) -> str:
         """Return the axis to share among threads: rows, unless they are known few."""
@@ -190,13 +200,18 @@ class Contraction:
         if default not in choices and isinstance(default, int):
             smaller = [c for c in choices if isinstance(c, int) and c <= default]
             default = max(smaller, default=choices[0])
-        return Param(f"{self.roles.label}.{name}", choices, default, scope)
+        return Param(f"{self.key}.{name}", choices, default, scope)
+
+    @property
+    def key(self) -> str:
+        """What the params are called after."""
+        return self.name or self.roles.label
 
     # --- steps --------------------------------------------------------------------
 
     def apply(self, schedule: Schedule, config: Config) -> Schedule:
         """Append the steps."""
-        prefix = f"{self.roles.label}."
+        prefix = f"{self.key}."
         choice = {
             param.name.removeprefix(prefix): config[param.name] for param in self.params
         }
@@ -237,13 +252,13 @@ class Contraction:
             schedule = schedule.split(k, size, names=(f"{k}_o", f"{k}_i"))
         if choice.get("threads") == "columns":
             block = width * int(choice["column_tiles"])
-            schedule = _split_twice(schedule, v, block, width)
+            schedule = split_twice(schedule, v, block, width)
         else:
             schedule = schedule.split(v, width, names=(f"{v}_t", f"{v}_i"))
         inner = [f"{v}_i"]
         if u is not None:
             block = rows * int(choice["row_tiles"])
-            schedule = _split_twice(schedule, u, block, rows)
+            schedule = split_twice(schedule, u, block, rows)
             inner.insert(0, f"{u}_i")
         outside = (*self.roles.outer, *self._blocks(choice))
         tiles = self._tile_axes(choice)
@@ -266,7 +281,8 @@ class Contraction:
         """Keep the tile of the target in registers across the reduction."""
         tile = self._tile_axes(choice)[-1]
         if self.roles.init is not None:
-            schedule = schedule.compute_at(self.roles.init, tile)
+            with suppress(ScheduleError):  # or it stays where it is
+                schedule = schedule.compute_at(self.roles.init, tile)
         return schedule.cache_write(self.roles.nest.statement.tensor, tile)
 
     def _shared(self, choice: Mapping[str, Choice]) -> str:
@@ -311,7 +327,7 @@ class Contraction:
         blocks = [loop for loop in outside[len(around) :] if loop in used]
         layout = (*blocks, f"{axis}_t", *self._inner_reduction, f"{axis}_i")
         before = loops(schedule.function)
-        level = around[-1] if around else None
+        level = around[-1] if around else self.inside
         schedule = schedule.cache_read(load.tensor, level, layout=layout)
         copy = [new for new in loops(schedule.function) if new not in before]
         if self._shared(choice) not in around:
@@ -319,7 +335,7 @@ class Contraction:
         return schedule, copy
 
 
-def _split_twice(schedule: Schedule, axis: str, block: int, tile: int) -> Schedule:
+def split_twice(schedule: Schedule, axis: str, block: int, tile: int) -> Schedule:
     """Split *axis* into blocks `_o`, tiles `_t` and what is in a tile, `_i`."""
     schedule = schedule.split(axis, block, names=(f"{axis}_o", f"{axis}_b"))
     return schedule.split(f"{axis}_b", tile, names=(f"{axis}_t", f"{axis}_i"))

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from ..errors import ScheduleError
 from ..ir.affine import Affine, name
+from ..ir.extents import fixed_extent
 from ..ir.inequalities import is_linear, least, stop_after, unfloored
 from ..ir.nodes import Dim, For, LoopKind
 from .bounds import Loops, prune_starts, prune_stops
@@ -61,13 +62,33 @@ def exchange(
         starts=prune_starts(first.starts, scope, dims),
         stops=prune_stops(first.stops, scope, dims),
     )
+    first = _as_tile(first, [s for s in inner.starts if outer.axis not in s.names()])
     inside = {**scope, first.axis: first}
-    second = replace(
+    pruned = replace(
         second,
         starts=prune_starts(second.starts, inside, dims),
         stops=prune_stops(second.stops, inside, dims),
     )
-    return first, second
+    if _is_bounded(second) and not _is_bounded(pruned):
+        pruned = second  # the bound that fixes the extent is never reached
+    return first, pruned
+
+
+def _is_bounded(loop: For) -> bool:
+    """Whether some start of *loop* fixes its extent."""
+    alone = (replace(loop, starts=(start,)) for start in loop.starts)
+    return any(fixed_extent(each) is not None for each in alone)
+
+
+def _as_tile(loop: For, own: Sequence[Affine]) -> For:
+    """Return *loop* with a constant extent, if it had one before bounds were derived.
+
+    Without derived starts, which only leave out iterations that are empty.
+    """
+    alone = replace(loop, starts=tuple(own))
+    if fixed_extent(loop) is None and own and fixed_extent(alone) is not None:
+        return alone
+    return loop
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,15 @@ from .checks import (
 )
 from .overwrites import leading_overwrites
 from .regions import Access, accesses, check_affine, redirect, touches
-from .staging import Copy, Plan, have_one_form, plan_box, plan_layout, plan_mirror
+from .staging import (
+    Copy,
+    Plan,
+    fits_layout,
+    have_one_form,
+    plan_box,
+    plan_layout,
+    plan_mirror,
+)
 
 
 def cache_read(
@@ -66,26 +74,31 @@ def cache_read(
                         ... B_pack[j_t//32, k_i - k_o, j_i - j_t] ...
 
     With *layout* the buffer has one dimension for each loop below *axis* that the
-    subscripts need, in that order: packing. Without, it has the tensor's dimensions
-    and holds the box that the body reads. `axis=None` stages for the whole function.
+    subscripts need, in that order: packing. Of several forms, `A[i, k] * A[j, k]`, the
+    one that needs these loops is packed. Without, it has the tensor's dimensions and
+    holds the box that the body reads. `axis=None` stages for the whole function.
     The copy nest has axes named after the mirrored axis and the buffer, to be
     parallelized, vectorized and unrolled like any other.
     """
     site = _site(function, tensor, axis, memory, primitive="cache_read")
     first = _first_read(site)
+    _check_declared_outside(Block(site.body.statements[first:]), site)
+    found = list(accesses(Block(site.body.statements[first:]), tensor))
+    if layout is not None and not have_one_form(found):
+        found = _fitting(found, layout)
+        first = _first_use(site, found)
     region = Block(site.body.statements[first:])
-    _check_only_read(region, site)
+    _check_only_read(found, site)
     taken = taken_names(function)
     default = f"{tensor}_tile" if layout is None else f"{tensor}_pack"
     buffer = _buffer_name(name, default, taken, "cache_read")
-    found = list(accesses(region, tensor))
     in_registers = site.memory is Memory.REGISTER
     plan = _plan(site, found, layout, keep_kinds=in_registers)
     alloc = _alloc(buffer, site, plan, found)
     fill = plan.nest(
         _copy(site.tensor, buffer), lambda base: fresh(f"{base}_{buffer}", taken)
     )
-    read = redirect(region, tensor, buffer, lambda index: plan.subscripts[index])
+    read = redirect(region, tensor, buffer, plan.subscripts.get)
     before = site.body.statements[:first]
     new = Block((*before, alloc, fill, *read.statements))
     return replace_body(function, axis, lambda _: new)
@@ -119,9 +132,11 @@ def cache_write(
             for i_i_store in range(i_t, min(i_t + 12, M)):  # unrolled
                 C[i_i_store] = C_acc[i_i_store - i_t]
 
-    The order of the updates stays. Nothing is loaded where the body first overwrites
-    all of the part. Statements of the body before the first use and after the last
-    stay outside, and so does an initialisation that covers only some iterations.
+    The order of the updates stays. Where the body reads other elements of the tensor
+    too, `C[i, j] += C[i, k] * C[k, j]`, and no buffer holds them all, those reads stay.
+    Nothing is loaded where the body first overwrites all of the part. Statements of the
+    body before the first use and after the last stay outside, and so does an
+    initialisation that covers only some iterations.
     """
     site = _site(function, tensor, axis, memory, primitive="cache_write")
     first, last = _written_region(site)
@@ -132,22 +147,42 @@ def cache_write(
         load = False
     taken = taken_names(function)
     buffer = _buffer_name(name, f"{tensor}_acc", taken, "cache_write")
-    if layout is None and (not load or have_one_form(found)):
-        plan = plan_mirror(found, site.tensor, site.place, "cache_write")
-    else:
-        plan = _plan(site, found, layout, keep_kinds=True)
-    parts: list[Stmt] = [_alloc(buffer, site, plan, found)]
+    plan, alloc = _write_plan(site, buffer, found, layout, load=load)
+    parts: list[Stmt] = [alloc]
     if load:
         fill = _copy(site.tensor, buffer)
         parts.append(plan.nest(fill, lambda base: fresh(f"{base}_load", taken)))
     statements = site.body.statements
     region = Block(statements[start : last + 1])
-    work = redirect(region, tensor, buffer, lambda index: plan.subscripts[index])
+    work = redirect(region, tensor, buffer, plan.subscripts.get)
     parts.extend(work.statements)
     drain = _copy_back(buffer, site.tensor)
     parts.append(plan.nest(drain, lambda base: fresh(f"{base}_store", taken)))
     new = Block((*statements[:start], *parts, *statements[last + 1 :]))
     return replace_body(function, axis, lambda _: new)
+
+
+def _write_plan(
+    site: _Site,
+    buffer: str,
+    found: Sequence[Access],
+    layout: Sequence[str] | None,
+    *,
+    load: bool,
+) -> tuple[Plan, Alloc]:
+    """Plan for all of *found*, or else for what has the subscripts of a write."""
+    try:
+        if layout is None and (not load or have_one_form(found)):
+            plan = plan_mirror(found, site.tensor, site.place, "cache_write")
+        else:
+            plan = _plan(site, found, layout, keep_kinds=True)
+        return plan, _alloc(buffer, site, plan, found)
+    except ScheduleError:
+        written = {each.index for each in found if each.kind != "load"}
+        kept = [each for each in found if each.index in written]
+        if len(kept) == len(found):
+            raise
+        return _write_plan(site, buffer, kept, layout, load=load)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +236,31 @@ def _first_read(site: _Site) -> int:
     )
 
 
-def _check_only_read(region: Block, site: _Site) -> None:
-    _check_declared_outside(region, site)
+def _fitting(found: Sequence[Access], layout: Sequence[str]) -> list[Access]:
+    """Return the reads that need the loops of *layout*; all where there are none.
+
+    Whether other accesses to the tensor write what is copied is for the proof to say.
+    """
+    forms = {each.index for each in found if each.kind != "load"}
+    fitting = [
+        each for each in found if each.index not in forms and fits_layout(each, layout)
+    ]
+    return fitting or list(found)
+
+
+def _first_use(site: _Site, found: Sequence[Access]) -> int:
+    """Return the position of the first statement with one of the accesses *found*."""
+    forms = {(each.kind, each.index) for each in found}
+    for position, statement in enumerate(site.body.statements):
+        uses = accesses(Block((statement,)), site.tensor.name)
+        if any((each.kind, each.index) in forms for each in uses):
+            return position
+    raise AssertionError(site.where)
+
+
+def _check_only_read(found: Sequence[Access], site: _Site) -> None:
     tensor = site.tensor.name
-    if any(access.kind != "load" for access in accesses(region, tensor)):
+    if any(access.kind != "load" for access in found):
         raise ScheduleError(
             f'cache_read: "{tensor}" is written in {site.where} after it is read, so a '
             "copy would be out of date; use cache_write, or a loop further in"

@@ -17,12 +17,15 @@ from ..analysis.access import (
     Nest,
     innermost_loops,
     is_contiguous,
+    is_reversed,
     leaves,
     perfect_nest,
     statement_loads,
     subscript_names,
     value_dtypes,
 )
+from ..analysis.legality import Legality
+from ..ir.extents import exact_iterations
 from ..ir.nodes import (
     Alloc,
     Block,
@@ -34,7 +37,7 @@ from ..ir.nodes import (
     Reduce,
     Store,
 )
-from ..ir.walk import chosen_by_data, gathers, read_forms, scatters, walk
+from ..ir.walk import chosen_by_data, gathers, loops, read_forms, scatters, walk
 from ..target import Target
 from .params import Config, Param
 from .schedule import Schedule
@@ -49,11 +52,16 @@ _COLUMNS = 4  # iterations whose lanes are stored together, column by column
 
 @dataclass(frozen=True)
 class LoopNest:
-    """A top-level loop that is not a register-tiled contraction."""
+    """A loop that is not a register-tiled contraction.
+
+    *in_order* says that it stands in a loop whose iterations follow one another.
+    """
 
     loop: For
     target: Target
     reassociate: bool
+    legality: Legality
+    in_order: bool
 
     @cached_property
     def prefix(self) -> str:
@@ -70,13 +78,26 @@ class LoopNest:
         """The axes worth cutting into vectors, one an innermost loop."""
         if self.nest is not None and self.nest.is_rectangular:
             best = max(self.nest.axes, key=self._vector_merit)
-            return (best,) if self._vector_merit(best) > 0 else ()
+            suits = self._vector_merit(best) > 0 and self._may_be_lanes(best)
+            return (best,) if suits else ()
         chosen: list[str] = []
         for chain in innermost_loops(Block((self.loop,))):
             if not any(loop.axis in chosen for loop in chain):
                 suited = max(chain, key=self._lane_merit)
-                chosen += [suited.axis] if self._lane_merit(suited) > 0 else []
+                suits = self._lane_merit(suited) > 0 and self._may_be_lanes(suited.axis)
+                chosen += [suited.axis] if suits else []
         return tuple(chosen)
+
+    def _may_be_lanes(self, axis: str) -> bool:
+        """Whether iterations of *axis* are independent, or sum into one element."""
+        loop = _loop_named(self.loop, axis)
+        private = _private(loop)
+        if any(
+            axis not in subscript_names(leaf) and leaf.tensor not in private
+            for leaf in leaves(loop.body)
+        ):
+            return True  # partial results make them so
+        return self.legality.is_concurrent(axis)
 
     def _vector_merit(self, axis: str) -> int:
         """Return the merit of *axis* in a perfect nest, whose loops can be swapped."""
@@ -123,7 +144,8 @@ class LoopNest:
         bounds = {
             n for f in inner for form in (*f.starts, *f.stops) for n in form.names()
         }
-        if loop.step != 1 or loop.axis in bounds or any(scatters(loop)):
+        fixed = exact_iterations(loop) == 1
+        if loop.step != 1 or loop.axis in bounds or fixed or any(scatters(loop)):
             return -1
         private = _private(loop)
         for leaf in leaves(loop.body):
@@ -141,8 +163,9 @@ class LoopNest:
     @cached_property
     def params(self) -> tuple[Param, ...]:
         """The decisions: vector length in hardware vectors, threads or not."""
-        threads = not self._is_cheap
-        params = [Param(f"{self.prefix}.parallel", (True, False), threads, "structure")]
+        whether = (True, False) if self.thread_axis else (False,)
+        threads = whether[0] and not self._is_cheap
+        params = [Param(f"{self.prefix}.parallel", whether, threads, "structure")]
         if self.vector_axes:
             usual = 1 if self._crossed(self.vector_axes[0]) else 4
             params.append(
@@ -154,12 +177,34 @@ class LoopNest:
 
     @property
     def _is_cheap(self) -> bool:
-        """Whether the loop only fills a row: waking the threads would cost more."""
-        return (
-            self.nest is not None
-            and len(self.nest.loops) == 1
-            and isinstance(self.nest.statement.value, Const)
-        )
+        """Whether waking the threads would cost more than they save.
+
+        That is so where the loop only fills a row, or runs along one again and again.
+        """
+        if self.nest is None:
+            return False
+        filled = isinstance(self.nest.statement.value, Const)
+        if len(self.nest.loops) == 1:
+            return self.in_order or filled
+        return self.thread_axis == self.nest.axes[-1] != self._usual_thread_axis
+
+    @cached_property
+    def _usual_thread_axis(self) -> str:
+        """The axis of the outermost loop after the other steps."""
+        usual = self._outermost(bool(self.vector_axes), bool(self.block_axes))[0]
+        axes = self.nest.axes if self.nest else (self.loop.axis,)
+        return next((a for a in axes if usual in (f"{a}_o", f"{a}_b")), usual)
+
+    @cached_property
+    def thread_axis(self) -> str | None:
+        """The axis to share out among threads before other steps, if there is one."""
+        if exact_iterations(self.loop) == 1:
+            return None
+        axes = self.nest.axes if self.nest else (self.loop.axis,)
+        for axis in (self._usual_thread_axis, *axes):
+            if self.legality.is_concurrent(axis):
+                return axis
+        return None
 
     def apply(self, schedule: Schedule, config: Config) -> Schedule:
         """Append the steps."""
@@ -170,12 +215,22 @@ class LoopNest:
         block = int(config.get(f"{self.prefix}.block", 0))
         if block:
             schedule = self._in_squares(schedule, block)
-        if config[f"{self.prefix}.parallel"]:
+        if config[f"{self.prefix}.parallel"] and self.thread_axis:
             shared, *fused = self._outermost(bool(vectors), bool(block))
+            if not shared.startswith(self.thread_axis):
+                if self.nest and self.thread_axis == self.nest.axes[-1]:
+                    return schedule  # too little work to wake threads for
+                shared, fused = self._inner(schedule, self.thread_axis), []
             for loop in fused:
                 schedule = schedule.fuse(shared, loop)
             schedule = schedule.parallelize(shared)
         return schedule
+
+    @staticmethod
+    def _inner(schedule: Schedule, axis: str) -> str:
+        """Return the outermost loop that is left of *axis*."""
+        known = loops(schedule.function)
+        return next(a for a in (axis, f"{axis}_b", f"{axis}_o") if a in known)
 
     def _outermost(self, vectorized: bool, blocked: bool) -> list[str]:
         """Return the outermost loops after the other steps, for threads to share."""
@@ -215,11 +270,14 @@ class LoopNest:
             others = [a for a in self.nest.axes if a != axis]
             schedule = schedule.reorder(*others, outer, inner)
         private = _private(_loop_named(self.loop, axis))
-        if any(
-            axis not in subscript_names(leaf) and leaf.tensor not in private
+        sums = [
+            leaf.tensor
             for leaf in loop_leaves
-        ):
-            schedule = schedule.rfactor(inner)
+            if axis not in subscript_names(leaf) and leaf.tensor not in private
+        ]
+        for tensor in dict.fromkeys(sums):
+            named = tensor if len(sums) > 1 else None
+            schedule = schedule.rfactor(inner, tensor=named)
         return schedule.vectorize(inner)
 
     def _in_blocks(self, schedule: Schedule, axis: str) -> Schedule:
@@ -257,6 +315,8 @@ def _merit(statements: Sequence[Store | Reduce], axis: str) -> int:
         for access in _accesses(statement):
             if is_contiguous(access, axis):
                 merit += 1
+            elif isinstance(access, Load) and is_reversed(access, axis):
+                continue
             elif axis in subscript_names(access):
                 merit -= 2
         for gather in gathers(statement):

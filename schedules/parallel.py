@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..errors import ScheduleError
-from ..ir.affine import Affine
+from ..ir.affine import Affine, name
 from ..ir.extents import fixed_extent
 from ..ir.nodes import (
     Alloc,
+    Block,
     For,
     Function,
+    If,
     Index,
     LoopKind,
     Memory,
@@ -19,7 +21,7 @@ from ..ir.nodes import (
     Store,
 )
 from ..ir.printer import print_chosen
-from ..ir.walk import allocations, loads, scatters, walk
+from ..ir.walk import allocations, loads, scatters, walk, walk_nest
 from .checks import (
     check_serial,
     describe,
@@ -39,12 +41,14 @@ def unroll(function: Function, axis: str) -> Function:
         for i_i in range(i_o, min(i_o + 4, M)):   for i_i in ...:   # unrolled
             ...                                       ...
 
-    The extent must have a constant bound, as the inner loop of a split has.
+    The extent must have a constant bound, as the inner loop of a split has. Further
+    starts, as those of a triangle, become guards of the body.
     """
-    loop = find_loop(function, axis, "unroll")
+    loop = _with_one_start(find_loop(function, axis, "unroll"))
     check_serial(loop, "unroll")
     _check_extent(loop, "unroll")
-    return _with_kind(function, axis, LoopKind.UNROLLED)
+    unrolled = replace(loop, kind=LoopKind.UNROLLED)
+    return replace_loop(function, axis, lambda _: unrolled)
 
 
 def vectorize(function: Function, axis: str) -> Function:
@@ -56,9 +60,11 @@ def vectorize(function: Function, axis: str) -> Function:
             ...                                       ...
 
     The extent must have a constant bound and the step must be 1. Lanes past the end
-    are masked. Loops inside must not depend on *axis*.
+    are masked, and so are those before further starts. Loops inside must not depend on
+    *axis*.
     """
-    loop = find_loop(function, axis, "vectorize")
+    given = find_loop(function, axis, "vectorize")
+    loop = _with_one_start(given)
     check_serial(loop, "vectorize")
     _check_extent(loop, "vectorize")
     if loop.step != 1:
@@ -66,7 +72,7 @@ def vectorize(function: Function, axis: str) -> Function:
             f'vectorize: loop "{axis}" has step {loop.step}, and lanes are '
             "neighbours; vectorize the inner loop of a split"
         )
-    for outer in path_to(function, loop):
+    for outer in path_to(function, given):
         if isinstance(outer, For) and outer.kind is LoopKind.VECTORIZED:
             raise ScheduleError(
                 f'vectorize: loop "{axis}" is inside the vectorized loop '
@@ -79,7 +85,8 @@ def vectorize(function: Function, axis: str) -> Function:
             "cannot write elements that data chooses; vectorize a loop without it"
         )
     check_targets(loop, "vectorize")
-    return _with_kind(function, axis, LoopKind.VECTORIZED)
+    vector = replace(loop, kind=LoopKind.VECTORIZED)
+    return replace_loop(function, axis, lambda _: vector)
 
 
 def parallelize(function: Function, axis: str) -> Function:
@@ -115,6 +122,24 @@ def parallelize(function: Function, axis: str) -> Function:
         _check_scatters(function, child)
         child = perfect_child(child)
     return _with_kind(function, axis, LoopKind.PARALLEL)
+
+
+def _with_one_start(loop: For) -> For:
+    """Return *loop* from the start that fixes its extent, guarded by the other ones.
+
+    for i in range(max(i_o, j), min(i_o + 4, N)):   for i in range(i_o, ...):
+        ...                                             if i - j >= 0:
+                                                            ...
+    """
+    if len(loop.starts) == 1 or loop.step != 1:
+        return loop
+    for start in loop.starts:
+        alone = replace(loop, starts=(start,))
+        if fixed_extent(alone) is not None:
+            others = (other for other in loop.starts if other != start)
+            guards = tuple(name(loop.axis) - other for other in others)
+            return replace(alone, body=Block((If(guards, loop.body),)))
+    return loop
 
 
 def _with_kind(function: Function, axis: str, kind: LoopKind) -> Function:
@@ -165,11 +190,13 @@ def check_targets(loop: For, primitive: str) -> None:
     """Refuse writes that all iterations of *loop* make to the same element."""
     moving = _moving(loop)
     private = {node.tensor.name for node in walk(loop.body) if isinstance(node, Alloc)}
-    for node in walk(loop.body):
+    for node, path in walk_nest(loop.body):
         if not isinstance(node, Store | Reduce) or node.tensor in private:
             continue
         if _mentions(node.index, moving):
             continue
+        if any(isinstance(e, If) and _mentions(e.conditions, moving) for e in path):
+            continue  # in some iterations only: the proof knows which
         if isinstance(node, Reduce):
             raise ScheduleError(
                 f'{primitive}: loop "{loop.axis}" reduces into {_element(node)}, the '

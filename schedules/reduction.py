@@ -45,6 +45,7 @@ def rfactor(
     function: Function,
     axis: str,
     *,
+    tensor: str | None = None,
     name: str | None = None,
     memory: str | None = None,
 ) -> Function:
@@ -67,27 +68,29 @@ def rfactor(
             for j_i_combine in range(16):  # unrolled
                 C[i] += C_part[j_i_combine]
 
-    The partial results live around the outermost loop that reduces into the same
-    element: loops over other elements outside of it stay there, and those inside give
-    the buffer more dimensions. *axis* may then be vectorized, unrolled or
-    parallelized (with `memory="array"`). *memory* is "register" where the extents are
-    constant, else "array". The sum is associated differently, which the numerics
-    class "bitwise" refuses.
+    *tensor* says which sum is meant, where the loop has several. With
+    `memory="array"` the partial results of one iteration lie together, so that
+    inner loops over them stay contiguous. They live around the outermost loop that
+    reduces into the same element: loops over other elements outside of it stay there,
+    and those inside give the buffer more dimensions. *axis* may then be vectorized,
+    unrolled or parallelized (with `memory="array"`). *memory* is "register" where the
+    extents are constant, else "array". The sum is associated differently, which the
+    numerics class "bitwise" refuses.
     """
     loop = find_loop(function, axis, "rfactor")
-    found = _reduction(function, loop)
+    found = _reduction(function, loop, tensor)
     target = find_tensor(function, found.statement.tensor, "rfactor")
     check_affine(function.body, target.name, "rfactor")
     root = _root(found, loop)
     _check_room(found, root)
-    plan = _plan(function, found, loop, root, target)
+    plan = _plan(function, found, loop, root, target, apart=memory == "array")
     taken = taken_names(function)
     alloc = _alloc(target, plan, name, memory, taken=taken)
     buffer = alloc.tensor.name
     init = _init(found.statement, plan, alloc, taken)
     combination = _combination(found.statement, plan, alloc, taken)
     lane = (name_of(axis) - loop.starts[0]) // loop.step
-    index = (*plan.rebased(plan.index), lane)
+    index = plan.placed(plan.rebased(plan.index), lane)
     partial = replace(found.statement, tensor=buffer, index=index)
 
     def rule(each: Stmt) -> Stmt | Block:
@@ -112,9 +115,10 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The dimensions of the buffer: those of the target that move, then the lanes.
+    """The dimensions of the buffer: those of the target that move, and the lanes.
 
-    *axis* is the reduction's, whose iterations are the lanes.
+    These come last, or first if they lie *apart*. *axis* is the reduction's, whose
+    iterations are the lanes.
     """
 
     axis: str
@@ -124,24 +128,31 @@ class _Plan:
     sides: tuple[Side, ...]
     lanes: Affine
     is_mirrored: bool
+    apart: bool
 
     @property
     def shape(self) -> Index:
-        return (*(side.extent for side in self.sides), self.lanes)
+        return self.placed([side.extent for side in self.sides], self.lanes)
+
+    def placed(self, elements: Sequence[Affine], lane: Affine) -> Index:
+        """Return subscripts, or a shape, with that of the lanes in its place."""
+        return (lane, *elements) if self.apart else (*elements, lane)
 
     def rebased(self, index: Sequence[Affine]) -> Index:
         pairs = zip(self.moving, self.sides, strict=True)
         return tuple(index[position] - side.origin for position, side in pairs)
 
 
-def _reduction(function: Function, loop: For) -> _Found:
+def _reduction(function: Function, loop: For, tensor: str | None) -> _Found:
     """Return the one update that every iteration of *loop* makes to one element."""
     candidates = [
         found
         for leaf, path in walk_nest(function.body)
         if isinstance(leaf, Reduce) and loop in path
         for found in (_Found(leaf, path),)
-        if not _is_local(leaf.tensor, loop) and loop.axis not in relevant(found.access)
+        if not _is_local(leaf.tensor, loop)
+        and loop.axis not in relevant(found.access)
+        and tensor in (None, leaf.tensor)
     ]
     if not candidates:
         raise ScheduleError(
@@ -153,7 +164,7 @@ def _reduction(function: Function, loop: For) -> _Found:
         targets = quoted(dict.fromkeys(c.statement.tensor for c in candidates))
         raise ScheduleError(
             f'rfactor: loop "{loop.axis}" reduces into {targets}; '
-            "fission the reductions apart first"
+            "name one with tensor=, or fission the reductions apart first"
         )
     if len(loop.starts) != 1:
         raise ScheduleError(
@@ -186,7 +197,7 @@ def _root(found: _Found, loop: For) -> For:
         if node is loop:
             break
     raise ScheduleError(
-        f'rfactor: loop "{loop.axis}" also uses "{tensor}" outside of the update, so '
+        f'rfactor: loop "{loop.axis}" also writes "{tensor}" outside of the update, so '
         "the partial results cannot be combined after it; fission first"
     )
 
@@ -208,7 +219,13 @@ def _check_room(found: _Found, root: For) -> None:
 
 
 def _plan(
-    function: Function, found: _Found, loop: For, root: For, target: Tensor
+    function: Function,
+    found: _Found,
+    loop: For,
+    root: For,
+    target: Tensor,
+    *,
+    apart: bool,
 ) -> _Plan:
     position = next(i for i, node in enumerate(found.path) if node is root)
     around = {n.axis: n for n in found.path[:position] if isinstance(n, For)}
@@ -251,7 +268,7 @@ def _plan(
         )
     inside = Access("reduce", index, found.path[position:])
     mirrored = is_one_to_one(inside)
-    return _Plan(loop.axis, index, inner, moving, tuple(sides), lanes, mirrored)
+    return _Plan(loop.axis, index, inner, moving, tuple(sides), lanes, mirrored, apart)
 
 
 def _alloc(
@@ -325,7 +342,7 @@ def _nest(
     lane = fresh(f"{plan.axis}_{suffix}", taken)
 
     def over_lanes(index: Sequence[Affine]) -> Stmt:
-        made = leaf(tuple(index), (*plan.rebased(index), name_of(lane)))
+        made = leaf(tuple(index), plan.placed(plan.rebased(index), name_of(lane)))
         return For(lane, (affine(0),), (plan.lanes,), 1, kind, Block((made,)))
 
     def mirrored(values: Mapping[str, Affine]) -> Stmt:

@@ -121,13 +121,18 @@ def signature(access: Access) -> tuple[object, ...]:
 
 
 def redirect(
-    block: Block, tensor: str, buffer: str, reindex: Callable[[Index], Index]
+    block: Block, tensor: str, buffer: str, reindex: Callable[[Index], Index | None]
 ) -> Block:
-    """Return *block* with the accesses to *tensor* going to *buffer*."""
+    """Return *block* with the accesses to *tensor* going to *buffer*.
+
+    Those that *reindex* has no subscripts for stay.
+    """
 
     def leaf(expr: Expr) -> Expr:
         if isinstance(expr, Load) and expr.tensor == tensor:
-            return replace(expr, tensor=buffer, index=reindex(expr.index))
+            index = reindex(expr.index)
+            if index is not None:
+                return replace(expr, tensor=buffer, index=index)
         return expr
 
     def rule(statement: Stmt) -> Stmt:
@@ -136,7 +141,10 @@ def redirect(
         changed = map_exprs(statement, leaf)
         if isinstance(changed, Scatter) or changed.tensor != tensor:
             return changed
-        return replace(changed, tensor=buffer, index=reindex(changed.index))
+        index = reindex(changed.index)
+        if index is None:
+            return changed
+        return replace(changed, tensor=buffer, index=index)
 
     return rewrite_block(block, rule)
 

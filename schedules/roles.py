@@ -11,8 +11,8 @@ from ..analysis.access import (
     statement_loads,
     subscript_names,
 )
-from ..ir.extents import exact_iterations
-from ..ir.nodes import Load
+from ..ir.extents import exact_iterations, fixed_extent
+from ..ir.nodes import For, Load
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +56,34 @@ class Roles:
         )
 
     def _operands(self, wanted: Callable[[frozenset[str]], bool]) -> tuple[Load, ...]:
-        """Return the wanted loads of tensors that are read with one subscript only."""
+        """Return the wanted loads of which no other one has another form.
+
+        Others of the same tensor, `A[i, k] * A[j, k]`, are told apart by their axes.
+        """
         every = statement_loads(self.nest.statement)
         chosen: list[Load] = []
         for load in every:
-            forms = {other.index for other in every if other.tensor == load.tensor}
-            if len(forms) == 1 and load not in chosen and wanted(subscript_names(load)):
+            names = subscript_names(load)
+            forms = {
+                other.index
+                for other in every
+                if other.tensor == load.tensor and subscript_names(other) == names
+            }
+            if len(forms) == 1 and load not in chosen and wanted(names):
                 chosen.append(load)
         return tuple(chosen)
 
     def extent(self, axis: str) -> int | None:
         """Return the number of iterations of *axis* where it is a constant."""
+        return exact_iterations(self._loop(axis))
+
+    def most(self, axis: str) -> int | None:
+        """Return the greatest number of iterations of *axis* where one is known."""
+        return fixed_extent(self._loop(axis))
+
+    def _loop(self, axis: str) -> For:
         (loop,) = (loop for loop in self.nest.loops if loop.axis == axis)
-        return exact_iterations(loop)
+        return loop
 
 
 def has_window(load: Load) -> bool:

@@ -230,6 +230,22 @@ class Schedule:
         return self._then("tighten", axis=axis)
 
     @_primitive
+    def expand(self, tensor: str, axis: str, *, memory: str | None = None) -> Schedule:
+        """Give each iteration of *axis* its own copy of a local tensor.
+
+        See `tdsl.schedules.expansion.expand`, which shows it before and after.
+        """
+        return self._then("expand", tensor=tensor, axis=axis, memory=memory)
+
+    @_primitive
+    def rearrange(self, axis: str, *order: int) -> Schedule:
+        """Put the statements of the body of *axis* in another order.
+
+        See `tdsl.schedules.rearrangement.rearrange`, which shows it before and after.
+        """
+        return self._then("rearrange", axis=axis, order=order)
+
+    @_primitive
     def unroll(self, axis: str) -> Schedule:
         """Write out the iterations of *axis* one by one.
 
@@ -317,13 +333,18 @@ class Schedule:
 
     @_primitive
     def rfactor(
-        self, axis: str, *, name: str | None = None, memory: str | None = None
+        self,
+        axis: str,
+        *,
+        tensor: str | None = None,
+        name: str | None = None,
+        memory: str | None = None,
     ) -> Schedule:
         """Give each iteration of *axis* a partial result, combined afterwards.
 
         See `tdsl.schedules.reduction.rfactor`, which shows it before and after.
         """
-        return self._then("rfactor", axis=axis, name=name, memory=memory)
+        return self._then("rfactor", axis=axis, tensor=tensor, name=name, memory=memory)
 
     def _then(self, primitive: str, **arguments: object) -> Schedule:
         return self.apply(step(primitive, arguments))

@@ -1,37 +1,56 @@
 """Search spaces derived from the structure of a function.
 
-A `Sketch` covers each top-level loop with a part that knows how to schedule it: a
-register-tiled `Contraction` where a nest accumulates over an axis with reuse, a plain
-`LoopNest` elsewhere. A point of the space is a config, and a config builds a `Schedule`
-from public primitives only, so what a search finds can be printed, edited, replayed.
+First, loops are distributed where that gives an accumulation a perfect nest of its own.
+Then a `Sketch` covers each nest with a part that knows how to schedule it: a
+register-tiled `Contraction` (or `Triangle`) where a nest accumulates over an axis with
+reuse, a plain `LoopNest` elsewhere. Where an outer loop has to run in order, as time
+steps do, the nests are those inside it. A point of the space is a config, and a config
+builds a `Schedule` from public primitives only, so what a search finds can be printed,
+edited, replayed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..analysis.access import perfect_nest, subscript_names
-from ..ir.nodes import For, Function, Reduce, Store
+from ..analysis.access import Nest, perfect_nest, subscript_names
+from ..analysis.legality import Legality
+from ..ir.nodes import Block, For, Function, Reduce, Store
 from ..ir.numerics import Numerics
 from ..ir.walk import reads
 from ..target import Target
+from .blocking import in_blocks
 from .contraction import Contraction
+from .crossings import without_crossings
+from .distribution import isolated
 from .nests import LoopNest
 from .params import Choice, Config, Param, Part
 from .roles import find_roles
 from .schedule import Schedule
+from .shared_sums import SharedSum
+from .time_tiles import TimeTiles, suits_tiles
+from .triangles import Triangle
+
+_BLOCK = 64  # iterations of a loop in order that take from those before all at once
 
 __all__ = ["Choice", "Config", "Param", "Sketch", "sketch"]
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """The decisions about a function, and the way from decisions to a schedule."""
+    """The decisions about a function, and the way from decisions to a schedule.
 
-    function: Function
+    The parts are of *start*, the function with some loops distributed.
+    """
+
+    start: Schedule
     parts: tuple[Part, ...]
+
+    @property
+    def function(self) -> Function:
+        """The function that is scheduled."""
+        return self.start.original
 
     @cached_property
     def params(self) -> tuple[Param, ...]:
@@ -44,7 +63,7 @@ class Sketch:
 
     def build(self, config: Config) -> Schedule:
         """Return the schedule of *config*; raise `ScheduleError` if infeasible."""
-        schedule = Schedule(self.function)
+        schedule = self.start
         for part in self.parts:
             schedule = part.apply(schedule, config)
         return schedule
@@ -56,36 +75,137 @@ def sketch(function: Function, target: Target, numerics: Numerics) -> Sketch:
     Contractions keep the order of each element's updates, so they serve every numerics
     class; sums along vector lanes need `reassoc`.
     """
-    inits: dict[str, str] = {}
-    parts: dict[str, Part] = {}  # by label, or by axis for nests of many statements
-    for loop in function.body.statements:
-        if not isinstance(loop, For):
-            continue
-        part = _contraction(loop, inits, target)
-        if part is None:
-            plain = LoopNest(loop, target, numerics != "bitwise")
-            parts[_label(loop) or loop.axis] = plain
-            inits |= _initialised(loop)
+    start = Schedule(function)
+    for axis in [s.axis for s in function.body.statements if isinstance(s, For)]:
+        start = isolated(start, axis)
+    for axis in [s.axis for s in start.function.body.statements if isinstance(s, For)]:
+        start = in_blocks(start, axis, _BLOCK) or start
+    start = without_crossings(start)
+    planner = _Planner(start, target, numerics)
+    planner.cover(start.function.body, None)
+    return Sketch(start, tuple(planner.parts.values()))
+
+
+class _Planner:
+    """Finds the parts of a function."""
+
+    def __init__(self, start: Schedule, target: Target, numerics: Numerics) -> None:
+        self.parts: dict[str, Part] = {}  # by label, or by axis for imperfect nests
+        self._inits: dict[str, str] = {}
+        self._target = target
+        self._reassociate = numerics != "bitwise"
+        self._numerics: Numerics = numerics
+        self._start = start
+        self._legality = Legality(start.function)
+
+    def cover(self, block: Block, inside: str | None) -> None:
+        """Find parts for the nests of *block*, in the ordered loop *inside*."""
+        for loop in block.statements:
+            if not isinstance(loop, For):
+                continue
+            part = self._contraction(loop, inside)
+            if part is not None:
+                self.parts[part.key] = part
+                if part.roles.init is not None:  # it moves into the tiles of this part
+                    del self.parts[self._inits.pop(part.roles.nest.statement.tensor)]
+            elif (shared := self._shared_sum(loop)) is not None:
+                self.parts[loop.axis] = SharedSum(
+                    loop,
+                    self._target,
+                    self._reassociate,
+                    self._legality,
+                    inside is not None,
+                    shared,
+                )
+            elif self._runs_in_order(loop):
+                known = {*self.parts}
+                self.cover(loop.body, loop.axis)
+                if inside is None and suits_tiles(loop):
+                    plain = [k for k in self.parts if k not in known]
+                    parts = tuple(self.parts.pop(key) for key in plain)
+                    self._tile_time(loop, parts)
+            else:
+                other = LoopNest(
+                    loop,
+                    self._target,
+                    self._reassociate,
+                    self._legality,
+                    inside is not None,
+                )
+                label = _label(loop)
+                unique = label is not None and label not in self.parts
+                key = label if label and unique else loop.axis
+                self.parts[key] = other
+                self._inits |= _initialised(loop)
+                if inside is None and _is_repeated(loop) and suits_tiles(loop):
+                    del self.parts[key]
+                    self._tile_time(loop, (other,))
+
+    def _tile_time(self, loop: For, plain: tuple[Part, ...]) -> None:
+        """Let the sweeps in *loop*, covered by *plain*, run in tiles where they can."""
+        part = TimeTiles(loop, self._start, self._target, self._numerics, plain)
+        if part.leaning is not None:
+            self.parts[loop.axis] = part
         else:
-            parts[part.roles.label] = part
-            if part.roles.init is not None:  # it moves into the tiles of this part
-                del parts[inits.pop(part.roles.nest.statement.tensor)]
-    return Sketch(function, tuple(parts.values()))
+            self.parts |= {f"{loop.axis}.{n}": each for n, each in enumerate(plain)}
+
+    def _runs_in_order(self, loop: For) -> bool:
+        """Whether *loop* carries dependences between nests that it contains."""
+        inner = [s for s in loop.body.statements if isinstance(s, For)]
+        if not inner or perfect_nest(loop) is not None:
+            return False
+        return not self._legality.is_concurrent(loop.axis)
+
+    def _shared_sum(self, loop: For) -> str | None:
+        """Return the tensor that iterations of *loop* share only to add to it."""
+        if perfect_nest(loop) is not None or not self._reassociate:
+            return None
+        sums = self._legality.sums_of(loop)
+        return sums[0] if sums and len(sums) == 1 else None
+
+    def _contraction(self, loop: For, inside: str | None) -> Contraction | None:
+        nest = perfect_nest(loop)
+        if nest is None or not isinstance(nest.statement, Reduce):
+            return None
+        roles = find_roles(nest, self._inits) if nest.reduction else None
+        if roles is None:
+            return None
+        updated = nest.statement.tensor
+        in_place = any(x.tensor == updated for x in reads(nest.statement.value))
+        taken = roles.label in self.parts  # a cut has made more than one nest of it
+        name = loop.axis if taken else roles.label
+        if nest.is_rectangular and not in_place:
+            return Contraction(roles, self._target, inside, name)
+        if roles.rows is None or not _has_unit_bounds(nest):
+            return None
+        bounded = roles.most(roles.columns) or roles.most(roles.rows)
+        if bounded and not nest.is_rectangular:
+            return None  # the border of a block, where little is done
+        if in_place and self._legality.feeds_itself(roles.rows):
+            return None
+        return Triangle(roles, self._target, inside, name)
 
 
-def _contraction(
-    loop: For, inits: Mapping[str, str], target: Target
-) -> Contraction | None:
+def _is_repeated(loop: For) -> bool:
+    """Whether *loop* is a perfect nest that stores to the same elements again."""
     nest = perfect_nest(loop)
-    if (
-        nest is None
-        or not isinstance(nest.statement, Reduce)
-        or not nest.reduction
-        or not nest.is_rectangular
-    ):
-        return None
-    roles = find_roles(nest, inits)
-    return None if roles is None else Contraction(roles, target)
+    if nest is None or not isinstance(nest.statement, Store):
+        return False
+    return loop.axis not in subscript_names(nest.statement) and len(nest.loops) > 2
+
+
+def _has_unit_bounds(nest: Nest) -> bool:
+    """Whether the loops can be nested in any order."""
+    axes = set(nest.axes)
+    return all(
+        loop.step == 1
+        and all(
+            form.coefficient(axis) in (-1, 1)
+            for form in (*loop.starts, *loop.stops)
+            for axis in form.names() & axes
+        )
+        for loop in nest.loops
+    )
 
 
 def _label(loop: For) -> str | None:

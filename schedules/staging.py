@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import ScheduleError
 from ..ir.affine import Affine, name
 from ..ir.nodes import Block, For, If, LoopKind, Stmt, Tensor
-from .bounds import Loops, extent_over_dims
+from .bounds import Loops, extent_over_dims, highest, lowest
 from .boxes import Index, Place, Side, bounding_side, box_nest
 from .checks import describe, is_around, quoted
 from .regions import Access, mirror, relevant, signature
@@ -97,15 +97,16 @@ def plan_mirror(
     """
     sides = plan_sides(found, tensor, place, primitive)
     first = found[0]
-    loops = relevant(first)
+    loops = _needed_loops(first)
     kinds = {axis: loop.kind for axis, loop in loops.items()}
+    guards = _guards_within(found, loops)
 
     def nest(copy: Copy, namer: Namer) -> Stmt:
         names = {axis: namer(axis) for axis in loops}
 
         def leaf(values: Mapping[str, Affine]) -> Stmt:
             index = tuple(form.substitute(values) for form in first.index)
-            return copy(index, _rebased(index, sides))
+            return guarded(guards, values, copy(index, _rebased(index, sides)))
 
         return mirror(loops, names, kinds, leaf)
 
@@ -124,15 +125,15 @@ def plan_layout(
     """Plan a buffer with one dimension for each axis of *layout*."""
     _check_one_form(found, tensor, primitive)
     first = found[0]
-    loops = relevant(first)
-    _check_layout(layout, loops, tensor, primitive)
+    _check_layout(layout, first, tensor, primitive)
+    loops = _hulls(first, layout)
     shape, coordinates = _layout_dimensions(layout, loops, place, primitive)
     nested = _nesting(layout, loops)
     kinds = {
         axis: loop.kind if keep_kinds else LoopKind.SERIAL
         for axis, loop in nested.items()
     }
-    guards = _shared_guards(found)
+    guards = _guards_within(found, loops)
 
     def at(index: Index, values: Mapping[str, Affine]) -> Index:
         return tuple(form.substitute(values) for form in index)
@@ -142,14 +143,13 @@ def plan_layout(
 
         def leaf(values: Mapping[str, Affine]) -> Stmt:
             made = copy(at(first.index, values), at(coordinates, values))
-            conditions = at(guards, values)
-            return If(conditions, Block((made,))) if conditions else made
+            return guarded(guards, values, made)
 
         return mirror(nested, names, kinds, leaf)
 
     subscripts = {}
     for access in found:
-        pairs = zip(loops, relevant(access), strict=True)
+        pairs = zip(relevant(first), relevant(access), strict=True)
         values = {mine: name(theirs) for mine, theirs in pairs}
         subscripts[access.index] = at(coordinates, values)
     return Plan(shape, subscripts, nest)
@@ -207,12 +207,78 @@ def _check_one_form(found: Sequence[Access], tensor: Tensor, primitive: str) -> 
     )
 
 
+def fits_layout(access: Access, layout: Sequence[str]) -> bool:
+    """Return whether *layout* names the loops that the subscripts of *access* need.
+
+    Other loops may cut the ranges short, as in a triangle, but not move tiles.
+    """
+    around = access.loops
+    needed = {a for form in access.index for a in form.names() if a in around}
+    for axis in reversed(around):
+        if axis in needed:
+            needed |= _tiles_of(around[axis], around, layout)
+    return needed == set(layout)
+
+
+def _tiles_of(loop: For, around: Loops, layout: Sequence[str]) -> set[str]:
+    """Return the loops around that say where *loop* starts, and count for a layout."""
+    outer = {a for form in loop.starts for a in form.names() if a in around}
+    tiles = {a for a in outer if around[a].step > 1 and name(a) in loop.starts}
+    return outer if loop.step > 1 else tiles | (outer & set(layout))
+
+
+def _hulls(access: Access, layout: Sequence[str]) -> Loops:
+    """Return the loops of *layout*, as far as they run whatever other loops do."""
+    around = access.loops
+    others = {axis: loop for axis, loop in around.items() if axis not in layout}
+
+    def reach(bounds: Index, extreme: Callable[[Affine, Loops], Index]) -> Index:
+        if not any(form.names() & others.keys() for form in bounds):
+            return bounds
+        found = (end for form in bounds for end in extreme(form, others))
+        return tuple(dict.fromkeys(f for f in found if not f.names() & others.keys()))
+
+    return {
+        axis: replace(
+            loop, starts=reach(loop.starts, lowest), stops=reach(loop.stops, highest)
+        )
+        for axis, loop in relevant(access).items()
+        if axis in layout
+    }
+
+
+def _needed_loops(access: Access) -> Loops:
+    """Return the loops that the subscripts of *access* need, once each.
+
+    A reduction that only cuts their ranges short would repeat the same elements: they
+    then run as far as in any of its iterations.
+    """
+    around = access.loops
+    needed = {a for form in access.index for a in form.names() if a in around}
+    for axis in reversed(around):
+        if axis in needed:
+            forms = around[axis].starts
+            needed |= {a for form in forms for a in form.names() if a in around}
+    if needed == relevant(access).keys():
+        return relevant(access)
+    hulls = _hulls(access, list(needed))
+    if all(loop.starts and loop.stops for loop in hulls.values()):
+        return hulls
+    return relevant(access)
+
+
+def _guards_within(found: Sequence[Access], loops: Loops) -> Index:
+    """Return the guards around all of *found* that *loops* suffice for."""
+    others = found[0].loops.keys() - loops.keys()
+    return tuple(f for f in shared_guards(found) if f.names().isdisjoint(others))
+
+
 def _check_layout(
-    layout: Sequence[str], loops: Loops, tensor: Tensor, primitive: str
+    layout: Sequence[str], access: Access, tensor: Tensor, primitive: str
 ) -> None:
-    if sorted(layout) == sorted(loops):
+    if len(set(layout)) == len(layout) and fits_layout(access, layout):
         return
-    given, needed = quoted(layout), quoted(loops)
+    given, needed = quoted(layout), quoted(relevant(access))
     raise ScheduleError(
         f"{primitive}: layout=({given}), but the subscripts of "
         f'"{tensor.name}" below need exactly the axes {needed}, in any order'
@@ -234,7 +300,14 @@ def _nesting(layout: Sequence[str], loops: Loops) -> Loops:
     return result
 
 
-def _shared_guards(found: Sequence[Access]) -> Index:
+def guarded(guards: Index, values: Mapping[str, Affine], leaf: Stmt) -> Stmt:
+    """Return *leaf* where *guards* hold, with the axes that *values* gives."""
+    if not guards:
+        return leaf
+    return If(tuple(form.substitute(values) for form in guards), Block((leaf,)))
+
+
+def shared_guards(found: Sequence[Access]) -> Index:
     """Return the guards around every access, in the axes of the first one."""
     loops = relevant(found[0])
     shared: list[Affine] | None = None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import ScheduleError
-from ..ir.affine import name
+from ..ir.affine import Affine, name
 from ..ir.nodes import (
     Block,
     For,
@@ -38,7 +38,7 @@ from .checks import (
 )
 from .leftovers import leftover
 from .regions import Access, accesses, is_one_to_one, mirror, relevant
-from .staging import have_one_form, plan_sides
+from .staging import guarded, have_one_form, plan_sides, shared_guards
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,13 @@ def _nest(
         needed = relevant(use)
         names = _mirror_names(use.index, needed, own, stage.label, taken)
         kinds = {axis: loop.kind for axis, loop in needed.items()}
-        return mirror(
-            needed,
-            names,
-            kinds,
-            lambda values: at(tuple(form.substitute(values) for form in use.index)),
-        )
+        guards = shared_guards(uses)
+
+        def leaf(values: Mapping[str, Affine]) -> Stmt:
+            made = at(tuple(form.substitute(values) for form in use.index))
+            return guarded(guards, values, made)
+
+        return mirror(needed, names, kinds, leaf)
     place = place_in(function, axis)
     sides = plan_sides(uses, tensors(function)[tensor], place, "compute_at")
     axes = [

@@ -12,11 +12,13 @@ from ..errors import ScheduleError
 from ..ir.nodes import Function
 from .checks import did_you_mean, quoted
 from .enclosing import enclose
+from .expansion import expand
 from .index_sets import cut, tighten
 from .loops import fission, fuse, reorder, split, tile
 from .memory import cache_read, cache_write
 from .merging import merge
 from .parallel import parallelize, unroll, vectorize
+from .rearrangement import rearrange
 from .reduction import rfactor
 from .shifts import shift, skew
 from .stages import compute_at, inline
@@ -39,6 +41,8 @@ PRIMITIVES: Mapping[str, Callable[..., Function]] = MappingProxyType(
             enclose,
             cut,
             tighten,
+            expand,
+            rearrange,
             unroll,
             vectorize,
             parallelize,

@@ -70,6 +70,15 @@ def is_contiguous(access: Store | Reduce | Load, axis: str) -> bool:
     return last.coefficient(axis) == 1 and axis not in others
 
 
+def is_reversed(load: Load, axis: str) -> bool:
+    """Whether a step of *axis* moves *load* to the element right before in memory."""
+    if not load.index or axis not in subscript_names(load):
+        return False
+    last = load.index[-1]
+    others = (name for form in load.index[:-1] for name in form.names())
+    return last.coefficient(axis) == -1 and axis not in others
+
+
 def innermost_loops(block: Block, outer: tuple[For, ...] = ()) -> list[tuple[For, ...]]:
     """Return the innermost loops, each after the loops around it."""
     found: list[tuple[For, ...]] = []

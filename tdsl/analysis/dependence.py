@@ -91,16 +91,24 @@ def concurrent_loops(function: Function) -> list[For]:
     return found
 
 
-def find_conflict(model: Model, axis: str) -> Conflict | None:
-    """Return two iterations of *axis* that conflict, or None."""
-    return next(find_conflicts(model, axis), None)
+def find_conflict(
+    model: Model, axis: str, ignored: frozenset[str] = frozenset()
+) -> Conflict | None:
+    """Return two iterations of *axis* that conflict, or None.
+
+    Conflicts about the tensors *ignored* do not count.
+    """
+    return next(find_conflicts(model, axis, ignored), None)
 
 
-def find_conflicts(model: Model, axis: str) -> Iterator[Conflict]:
+def find_conflicts(
+    model: Model, axis: str, ignored: frozenset[str] = frozenset()
+) -> Iterator[Conflict]:
     """Yield iterations of *axis* that conflict, one pair for two accesses."""
     inside = [o for o in model.occurrences if axis in o.axes]
     for number, writer in enumerate(inside):
-        if axis in model.storage[writer.write.tensor].axes:
+        tensor = writer.write.tensor
+        if tensor in ignored or axis in model.storage[tensor].axes:
             continue
         for place, other in enumerate(inside):
             for access in (other.write, *other.reads):

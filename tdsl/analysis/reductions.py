@@ -46,6 +46,9 @@ from .sets import (
 )
 from .witness import Concrete
 
+_PASSES = 3
+"""How many sums that start from one another are looked through if they are empty."""
+
 
 def check_reordered(original: Original, flow: Dataflow, numerics: Numerics) -> Check:
     """Prove that *flow* differs from the original only in the order of reductions."""
@@ -185,14 +188,16 @@ def _check_consumers(
         witness = _describe(original, flow, graph, early)
         return Check(NAME, "refuted", reason, witness)
     plain = {n: m for n, m in flow.maps.items() if range_name(m) not in labels}
+    values = see_through(to_original(graph.others, plain, params), original.copies)
     actual = graph.others.apply_range(graph.segments).union(
-        see_through(to_original(graph.others, plain, params), original.copies)
+        _in_segments(original, values, labels)
     )
     expected = _as_consumed(original, flow, graph, labels)
     updates = [m for m in pieces(original.segments) if domain_name(m) in labels]
     empty = graph.segments.range().subtract(union(updates, params).range())
-    actual = see_through(_start_of_empty(actual, empty, params), original.copies)
-    expected = see_through(_start_of_empty(expected, empty, params), original.copies)
+    for _ in range(_PASSES):
+        actual = _without_empty(original, actual, empty, labels)
+        expected = _without_empty(original, expected, empty, labels)
     if agrees(expected, actual):
         return Check(NAME, "proved", "up to the order of reductions")
     return refute_dataflow(original, flow, expected, actual)
@@ -204,25 +209,37 @@ def _as_consumed(
     """Return what reads other than those of the nodes must see, in segments."""
     params = flow.model.params
     uses = {domain_name(relation) for relation in pieces(graph.users)}
-    found: list[Map] = []
-    for relation in pieces(flow.expected):
-        if domain_name(relation) in uses:
-            continue
-        if range_name(relation) in labels:
-            found += pieces(single(relation).apply_range(original.segments))
-        else:
-            found.append(relation)
-    return union(found, params)
+    found = [r for r in pieces(flow.expected) if domain_name(r) not in uses]
+    return _in_segments(original, union(found, params), labels)
 
 
-def _start_of_empty(
-    relation: UnionMap, empty: UnionSet, params: tuple[str, ...]
+def _without_empty(
+    original: Original, relation: UnionMap, empty: UnionSet, labels: set[str]
 ) -> UnionMap:
-    """Replace segments without updates by the values that they start from."""
-    starts = [
+    """Put the value that it starts from in place of a segment without updates.
+
+    That may be a copy, of another reduction perhaps.
+    """
+    params = original.model.params
+    names = [
         renamed_range(identity_map(segment), set_name(segment).partition("+")[2])
         for segment in set_pieces(empty)
     ]
-    starting = union(starts, params)
-    left = relation.subtract_range(starting.domain())
-    return left.union(relation.apply_range(starting))
+    naming = union(names, params)
+    named = relation.apply_range(naming)
+    if named.is_empty():
+        return relation
+    values = see_through(named, original.copies)
+    values = _in_segments(original, values, labels)
+    return relation.subtract_range(naming.domain()).union(values)
+
+
+def _in_segments(original: Original, values: UnionMap, labels: set[str]) -> UnionMap:
+    """Name the updates *labels* that *values* leads to after their segments."""
+    found: list[Map] = []
+    for piece in pieces(values):
+        if range_name(piece) in labels:
+            found += pieces(single(piece).apply_range(original.segments))
+        else:
+            found.append(piece)
+    return union(found, original.model.params)

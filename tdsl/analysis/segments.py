@@ -170,7 +170,9 @@ def _segments(
     bare = [m for m in merges if not as_union(m.domain).is_subset(found.domain())]
     roots = union((r for m in bare for r in _merge_roots(flow, m, nodes)), params)
     operations = {merge.name: _operation(merge) for merge in bare}
-    starts = to_original(roots, flow.maps, params)
+    # Those that start from a node, stored by a copy, have its segment: see `_spread`.
+    values = union((r for r in pieces(roots) if range_name(r) not in nodes), params)
+    starts = to_original(values, flow.maps, params)
     return _filled(found, pieces(as_segments(starts, operations, params))), roots
 
 

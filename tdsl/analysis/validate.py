@@ -33,7 +33,7 @@ OPERATIONS = 1_000_000
 """How many elementary steps isl may take for one proof: a second or two."""
 
 
-_LOCK = threading.Lock()
+LOCK = threading.Lock()
 """One proof at a time: isl's context, its limits and our caches are not for threads."""
 
 
@@ -58,7 +58,7 @@ def _certificate(
     """Return what follows from the model of *modelled*, for *scheduled*."""
     checks: list[Check] = []
     try:
-        with _LOCK, bounded(OPERATIONS):
+        with LOCK, bounded(OPERATIONS):
             for found in _checks(original, scheduled, modelled, numerics):
                 check = _unless_chosen(found, original, scheduled)
                 checks.append(check)

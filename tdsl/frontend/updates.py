@@ -61,11 +61,24 @@ def find_update(
 
 
 def reads_target(target: ast.expr, operand: ast.expr) -> bool:
-    """Whether *operand* reads the variable or tensor that *target* writes."""
+    """Whether *operand* reads the variable, or may read the element, of *target*.
+
+    Other elements of the tensor, `A[i, j] += A[i, k] * A[k, j]`, are like those of
+    other tensors: it is for the proof to say which values they have.
+    """
     owner = target.value if isinstance(target, ast.Subscript) else target
     name = root_name(owner)
-    nodes = ast.walk(operand)
-    return any(isinstance(node, ast.Name) and node.id == name for node in nodes)
+    others = {
+        id(node.value)
+        for node in ast.walk(operand)
+        if isinstance(target, ast.Subscript)
+        and isinstance(node, ast.Subscript)
+        and not _same(node, target)
+    }
+    return any(
+        isinstance(node, ast.Name) and node.id == name and id(node) not in others
+        for node in ast.walk(operand)
+    )
 
 
 def _unless_read(target: ast.expr, update: Update) -> Update | None:

@@ -159,6 +159,8 @@ def run(x, out, count, stride):
     store(to, 139, extract(insert(v, extract(v, 5), 2), 2))
     store(to, 140, select(any_lane(mask), extract(v, 0), extract(v, 1)))
     store(to, 141, select(any_lane(mask_where(-1, mask)), extract(v, 0), extract(v, 1)))
+    store(to, 142, load_reversed(base, 20, F))
+    store(to, 150, load_reversed_masked(base, 20, mask, F))
 """
 
 
@@ -187,6 +189,8 @@ def test_memory_operations(count: int) -> None:
     pairs = x[:4] + x[4:8]
     expected[136] = (pairs[0] + pairs[2]) + (pairs[1] + pairs[3])
     expected[137:142] = [x[:8].max(), x[:8].min(), x[5], x[int(count <= 0)], x[1]]
+    expected[142:150] = x[13:21][::-1]
+    expected[150:158] = where(x[13:21][::-1], 0)
     np.testing.assert_array_equal(out, expected)
 
 

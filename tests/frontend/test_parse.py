@@ -105,7 +105,7 @@ TRIANGLE = """\
 def triangle(L: inout f64[N, N]) for N:
     for i in range(N):
         for j in range(i):
-            L[i, j] = (L[i, j] - L[j, i])  # S0[i, j]
+            L[i, j] += (-L[j, i])  # S0[i, j]
         for j_1 in range(max(0, i - 2), min(i + 3, N), 2):
             L[i, j_1] += (-(f64(i) * 0.5))  # S1[i, j_1]
 """
@@ -217,8 +217,8 @@ def updates(A: inout f32[M]) for M:
     for i in range(1, M):
         A[i] *= 2.0  # S0[i]
         A[i] += 3.0  # S1[i]
-        A[i] = (A[i] + A[i - 1])  # S2[i]
-        A[i] = (A[i] + A[i - 1])  # S3[i]
+        A[i] += A[i - 1]  # S2[i]
+        A[i] += A[i - 1]  # S3[i]
         A[i] = ((A[i] + 1.0) + 2.0)  # S4[i]
         A[i] = (1.0 - A[i])  # S5[i]
 """

@@ -55,6 +55,19 @@ def merged_jacobi(s: Schedule) -> Schedule:
     return s.shift("j", 1).merge("i", "j").skew("t", "i", 2)
 
 
+def triangle_tile(s: Schedule) -> Schedule:
+    """Make register tiles of a nest in which bounds depend on one another."""
+    return (
+        s.split("i", 6)
+        .split("i_i", 3, names=("i_t", "i_i"))
+        .reorder("i_o", "i_t", "j", "k", "i_i")
+        .split("j", 8, names=("j_t", "j_i"))
+        .reorder("i_o", "i_t", "j_t", "k", "i_i", "j_i")
+        .vectorize("j_i")
+        .unroll("i_i")
+    )
+
+
 CASES = (
     Case("split_guard", "scale", lambda s: s.split("i", 32)),
     Case("split_names", "scale", lambda s: s.split("i", 4, names=("a", "b"))),
@@ -84,6 +97,54 @@ CASES = (
     Case("fuse", "matmul", lambda s: s.fuse("i", "j").parallelize("i")),
     Case("fission", "two", lambda s: s.fission("i", after="S0")),
     Case("fission_position", "two", lambda s: s.fission("i", after=1)),
+    Case("expand", "inner_product", lambda s: s.expand("s", "j")),
+    Case(
+        "expand_tile",
+        "inner_product",
+        lambda s: (
+            s.split("j", 8)
+            .expand("s", "j_i")
+            .fission("j_i", after="S0")
+            .fission("j_i_2", after="S1")
+            .reorder("k", "j_i_2")
+            .vectorize("j_i_2")
+        ),
+    ),
+    Case(
+        "expand_scratch",
+        "scratch",
+        lambda s: s.expand("T", "i").fission("i", after="S0").parallelize("i_2"),
+    ),
+    Case(
+        "rearrange",
+        "fields",
+        lambda s: s.rearrange("t", 1, 0, 2),
+    ),
+    Case(
+        "triangle_lower",
+        "syrk",
+        lambda s: (
+            triangle_tile(s)
+            .cache_write("C", "j_t")
+            .parallelize("i_o")
+            .cache_read("A", None, layout=("j_t", "k", "j_i"))
+            .vectorize("j_i_A_pack")
+        ),
+    ),
+    Case(
+        "triangle_upper",
+        "upper",
+        lambda s: triangle_tile(s).compute_at("S0", "j_t").cache_write("C", "j_t"),
+    ),
+    Case(
+        "triangle_in_place",
+        "trmm",
+        lambda s: (
+            triangle_tile(s)
+            .cache_write("B", "j_t")
+            .cache_read("B", "i_o", layout=("j_t", "k", "j_i"))
+        ),
+    ),
     Case(
         "kinds",
         "matmul",

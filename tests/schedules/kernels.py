@@ -132,6 +132,49 @@ def softmax(X: f32[M, N], Y: output f32[M, N]) for 1<=M, 1<=N:
         for j3 in range(N):
             Y[i, j3] = (Y[i, j3] + z)  # S6[i, j3]
 """,
+    "inner_product": """
+def inner_product(A: f32[M, K], B: f32[K, N], C: output f32[M, N]) for M, N, K:
+    for i in range(M):
+        for j in range(N):
+            s = local f32 in registers
+            s = 0.0  # S0[i, j]
+            for k in range(K):
+                s += (A[i, k] * B[k, j])  # S1[i, j, k]
+            C[i, j] = s  # S2[i, j]
+""",
+    "scratch": """
+def scratch(X: f32[M, N], Y: output f32[M, N]) for M, N:
+    T = local f32[N]
+    for i in range(M):
+        for j in range(N):
+            T[j] = (X[i, j] * 2.0)  # S0[i, j]
+        for k in range(N):
+            Y[i, k] = T[k]  # S1[i, k]
+""",
+    "syrk": """
+def syrk(A: f32[N, K], C: inout f32[N, N]) for N, K:
+    for i in range(N):
+        for j in range(i + 1):
+            for k in range(K):
+                C[i, j] += (A[i, k] * A[j, k])  # S0[i, j, k]
+""",
+    "upper": """
+def upper(A: f32[K, N], C: inout f32[N, N]) for N, K:
+    for i0 in range(N):
+        for j0 in range(i0, N):
+            C[i0, j0] = 0.0  # S0[i0, j0]
+    for i in range(N):
+        for j in range(i, N):
+            for k in range(K):
+                C[i, j] += (A[k, i] * A[k, j])  # S1[i, j, k]
+""",
+    "trmm": """
+def trmm(A: f32[M, M], B: inout f32[M, N]) for M, N:
+    for i in range(M):
+        for j in range(N):
+            for k in range(i + 1, M):
+                B[i, j] += (A[k, i] * B[k, j])  # S0[i, j, k]
+""",
     "two": """
 def two(X: f32[M], Y: output f32[M], Z: output f32[M]) for M:
     for i in range(M):

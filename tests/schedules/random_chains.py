@@ -83,6 +83,8 @@ def random_step(schedule: Schedule, choose: random.Random) -> Step:
         },
         "compute_at": {"producer": choose.choice([*labels, tensor]), "axis": axis},
         "inline": {"tensor": tensor},
+        "expand": {"tensor": tensor, "axis": axis},
+        "rearrange": {"axis": axis, "order": choose.choice(((1, 0), (0, 2, 1)))},
         "rfactor": {"axis": axis},
     }
     return step(primitive, arguments[primitive])

@@ -213,6 +213,40 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "multiple=8)",
     ),
     (
+        "expand_parameter",
+        "inner_product",
+        lambda s: s.expand("A", "j"),
+        'expand: "A" is no local tensor; the local tensors are "s"',
+    ),
+    (
+        "expand_used_elsewhere",
+        "scratch",
+        lambda s: s.expand("T", "j"),
+        'expand: "T" is used outside of loop "j" too, so its iterations cannot have '
+        "copies of their own; choose a loop around all uses",
+    ),
+    (
+        "expand_further_out",
+        "inner_product",
+        lambda s: s.expand("s", "i"),
+        'expand: "s" is declared further in than the body of loop "i"; expand it over '
+        "the loops further in first",
+    ),
+    (
+        "expand_registers",
+        "inner_product",
+        lambda s: s.expand("s", "j", memory="register"),
+        "expand: registers need constant extents, and the copies have none; split the "
+        'loop, or use memory="array"',
+    ),
+    (
+        "rearrange_order",
+        "two",
+        lambda s: s.rearrange("i", 0, 0),
+        'rearrange: order=(0, 0); loop "i" has the statements 0, 1, and each of these '
+        "numbers is given once",
+    ),
+    (
         "split_perfect_constant",
         "scale_fixed",
         lambda s: s.split("i", 7, tail="perfect"),
@@ -765,7 +799,7 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "rfactor_used_inside",
         "matmul",
         lambda s: s.compute_at("S0", "k").rfactor("k"),
-        'rfactor: loop "k" also uses "C" outside of the update, so the '
+        'rfactor: loop "k" also writes "C" outside of the update, so the '
         "partial results cannot be combined after it; fission first",
     ),
 )

@@ -73,7 +73,7 @@ def test_what_a_session_shows() -> None:
 
 ALL = (
     '"split", "tile", "reorder", "fuse", "fission", "skew", "shift", "merge", '
-    '"enclose", "cut", "tighten", "unroll", "vectorize", '
+    '"enclose", "cut", "tighten", "expand", "rearrange", "unroll", "vectorize", '
     '"parallelize", "cache_read", "cache_write", "compute_at", "inline", "rfactor"'
 )
 
@@ -224,8 +224,9 @@ BAD_JSON = (
     (
         '{"steps": [{"primitive": "melt", "arguments": {}}]}',
         'no primitive "melt"; the primitives are "split", "tile", "reorder", "fuse", '
-        '"fission", "skew", "shift", "merge", "enclose", "cut", "tighten", "unroll", '
-        '"vectorize", "parallelize", "cache_read", "cache_write", '
+        '"fission", "skew", "shift", "merge", "enclose", "cut", "tighten", '
+        '"expand", "rearrange", "unroll", "vectorize", "parallelize", '
+        '"cache_read", "cache_write", '
         '"compute_at", "inline", "rfactor"',
     ),
     (

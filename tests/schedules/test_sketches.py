@@ -173,9 +173,26 @@ def test_an_epilogue_leaves_the_contraction_its_tile() -> None:
 
 def test_lanes_may_hold_a_whole_inner_loop() -> None:
     """Sums into scalars run side by side along the contiguous axis around them."""
-    text = str(default_schedule(function_named("inner_product"), AVX512, "reassoc"))
+    function = read_function("""
+def column_sums(A: f32[M, N], B: output f32[N]) for M, N:
+    for j in range(N):
+        s = local f32 in registers
+        s = 0.0  # S0[j]
+        for i in range(M):
+            s += A[i, j]  # S1[j, i]
+        B[j] = s  # S2[j]
+""")
+    text = str(default_schedule(function, AVX512, "reassoc"))
     assert 'split("j"' in text
     assert "rfactor" not in text
+
+
+def test_a_sum_into_a_scalar_gets_a_register_tile() -> None:
+    """As an array the scalar is the target of a contraction, whose use comes after."""
+    schedule = default_schedule(function_named("inner_product"), AVX512, "reassoc")
+    text = str(schedule)
+    assert text.startswith('schedule.expand("s", "j", memory="array").fission("j"')
+    assert '.compute_at("S0", "j_2_2_t").cache_write("s", "j_2_2_t")' in text
 
 
 def test_register_tiles_fit_the_target() -> None:
