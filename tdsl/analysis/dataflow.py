@@ -84,7 +84,7 @@ def trace_dataflow(
 ) -> Dataflow | Check:
     """Compute both sides of the comparison, or say why expressions do not match.
 
-    Reads of *settled* tensors are left out.
+    Reads of *settled* tensors are left out, but for those of inlined producers.
     """
     outputs = pieces(original.final)
     expected = [m for m in outputs if domain_name(m)[len("out ") :] not in settled]
@@ -231,7 +231,7 @@ def _paired_reads(
     reads = [
         (f"r{p.load}", p.original, f"{p.original.label} r{p.read}", p.load)
         for p in matcher.pairings
-        if occurrence.loads[p.load].tensor not in settled
+        if occurrence.loads[p.load].tensor not in settled or not _in_place(p, where)
     ]
     written = occurrence.statement.tensor
     if isinstance(occurrence.statement, Reduce) and written not in settled:
@@ -246,6 +246,15 @@ def _paired_reads(
             relation = renamed(relation, occurrence.name)
             relation = relation.intersect_domain(access.domain)
         yield renamed_range(renamed(relation, f"{occurrence.name} {read}"), wanted)
+
+
+def _in_place(pairing: Pairing, where: Iteration) -> bool:
+    """Whether a read stands for the same one of the same iteration.
+
+    One that came with an inlined producer stands for an earlier read: that the order of
+    accesses is kept says nothing about it.
+    """
+    return pairing.original == where and pairing.read == pairing.load
 
 
 def _check_shapes(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..ir.nodes import Instance, Reduce
+from ..ir.affine import Affine
+from ..ir.nodes import Instance, Reduce, Scatter
+from ..ir.walk import chosen_by_data
 from .certificate import Check
 from .matching import Iteration
 from .model import Model, Occurrence
@@ -66,7 +68,28 @@ def _unlike(
         return f"{instance.label} reduces by {theirs.op.value}, not {mine.op.value}"
     if model.dtype(mine.tensor) != original.model.dtype(theirs.tensor):
         return f"{instance.label} stores another type"
+    return _unlike_scatter(original, model, occurrence, statement)
+
+
+def _unlike_scatter(
+    original: Original, model: Model, occurrence: Occurrence, source: Occurrence
+) -> str:
+    """Return how the two differ in what happens to a subscript out of range."""
+    mine, theirs = occurrence.scatter, source.scatter
+    if mine is None or theirs is None:
+        return "" if mine is theirs else f"{source.name} is another kind of statement"
+    if mine.checked != theirs.checked:
+        return f"{source.name} checks its subscripts in one of the two only"
+    sizes = _chosen_sizes(mine, model), _chosen_sizes(theirs, original.model)
+    if sizes[0] != sizes[1]:
+        return f"{source.name} scatters into a tensor of another size"
     return ""
+
+
+def _chosen_sizes(scatter: Scatter, model: Model) -> list[Affine]:
+    """Return the sizes of the dimensions along which data chooses."""
+    shape = model.storage[scatter.tensor].tensor.shape
+    return [shape[position] for position in chosen_by_data(scatter.index)]
 
 
 def check_once(original: Original, model: Model, maps: dict[str, Map]) -> Check:

@@ -235,3 +235,34 @@ def test_a_dropped_scatter_is_refuted() -> None:
     assert certificate.reason == "exactly once: an iteration of S0 never runs"
     assert certificate.witness is not None
     assert "missing: Y[idx[i, j]] += w[i, j]  at i=0, j=0" in str(certificate.witness)
+
+
+COUNTED = """
+def counted(idx: i64[K], w: f32[K], Y: output f32[N]) for N, K:
+    T = local f32[N + 1]
+    for z in range(N + 1):
+        T[z] = 0.0  # S0[z]
+    for i in range(K):
+        T[idx[i]] += w[i]  # S1[i]
+    for k in range(N):
+        Y[k] = T[0]  # S2[k]
+"""
+ALL_ELEMENTS = """
+def put(idx: i64[N, M], w: f32[N, M], Y: inout f32[V]) for N, M, V:
+    for i in range(N):
+        for j in range(M):
+            for e in range(V):
+                Y[e] = w[i, j] if i64(e) == idx[i, j] else Y[e]  # S0[i, j, e]
+"""
+
+
+def test_scatters_keep_what_a_subscript_out_of_range_does() -> None:
+    kernel = read_function(COUNTED)
+    small = (("f32[N + 1]", "f32[1]"), ("range(N + 1)", "range(1)"))
+    certificate = validate(kernel, read_function(edited(COUNTED, *small)))
+    assert certificate.verdict == "refuted"
+    assert "S1 scatters into a tensor of another size" in certificate.reason
+    unchecked = read_function(edited(COUNTED, ("T[idx[", "T.unchecked[idx[")))
+    assert validate(kernel, unchecked).verdict == "refuted"
+    loops, scatter = read_function(ALL_ELEMENTS), read_function(PUT)
+    assert "another kind" in validate(loops, scatter).reason

@@ -160,3 +160,29 @@ def test_staged_and_reordered_tensors_are_left_to_the_dataflow() -> None:
     assert settled(staged) == {"B", "C"}
     swapped = Schedule(kernel("row_sums")).reorder("j", "i")
     assert settled(swapped) == {"A", "S"}
+
+
+INLINED = """
+def inlined(A: inout f32[N], B: f32[N], Y: output f32[N]) for N:
+    M = local f32[N]
+    for i in range(N):
+        M[i] = A[i] + B[i]  # S0[i]
+    for j in range(N):
+        A[j] = 2.0  # S1[j]
+    for k in range(N):
+        Y[k] = A[k] * M[k]  # S2[k]
+"""
+LATER = """
+def inlined(A: inout f32[N], B: f32[N], Y: output f32[N]) for N:
+    for j in range(N):
+        A[j] = 2.0  # S1[j]
+    for k in range(N):
+        Y[k] = 2.0 * (A[k] + B[k])  # S2[k]
+"""
+
+
+def test_reads_of_inlined_producers_are_not_in_place() -> None:
+    # Both have one load of A[k] first: but that of the schedule stands for S0's.
+    certificate = validate(read_function(INLINED), read_function(LATER))
+    assert certificate.verdict == "refuted"
+    assert "a read of A[0] sees another value" in certificate.reason
