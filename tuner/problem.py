@@ -169,7 +169,11 @@ def _draw(
             low = 0.25 if positive else -1.0
             values = generator.uniform(low, 1.0, shape)
         case "int":
-            values = generator.integers(1 if positive else -4, 5, shape)
+            lowest = 0 if not tensor.dtype.signed else -4
+            values = generator.integers(1 if positive else lowest, 5, shape)
+        case "complex":
+            parts = generator.uniform(-1.0, 1.0, (2, *shape))
+            values = parts[0] + 1j * parts[1]
         case "bool":
             values = generator.integers(0, 2, shape)
     return np.asarray(values).astype(tensor.dtype.numpy)
