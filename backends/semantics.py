@@ -63,6 +63,39 @@ def _truncated(operand: Value, dtype: DType) -> Value:
     return np.where(fits, safe, dtype.numpy.type(dtype.lowest))[()]
 
 
+def _complex(real: Value, imaginary: Value) -> Value:
+    kind = np.result_type(real.dtype, np.complex64)
+    value = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), kind)
+    value.real, value.imag = real, imaginary
+    return value[()]
+
+
+def _product(left: Value, right: Value) -> Value:
+    """Return the product; of complex numbers part by part, without fused additions."""
+    if left.dtype.kind != "c":
+        return np.multiply(left, right)
+    (a, b), (c, d) = (left.real, left.imag), (right.real, right.imag)
+    return _complex(a * c - b * d, a * d + b * c)
+
+
+def _quotient(left: Value, right: Value) -> Value:
+    """Return the quotient; of complex numbers by Smith's method."""
+    if left.dtype.kind != "c":
+        return np.divide(left, right)
+    (a, b), (c, d) = (left.real, left.imag), (right.real, right.imag)
+    flat = np.abs(c) >= np.abs(d)
+    large, small = np.where(flat, c, d), np.where(flat, d, c)
+    ratio = small / large
+    scale = 1 / (large + small * ratio)
+    real = np.where(flat, a + b * ratio, a * ratio + b) * scale
+    imaginary = np.where(flat, b - a * ratio, b * ratio - a) * scale
+    none = (c == 0) & (d == 0)
+    by_zero = a / np.abs(c), b / np.abs(c)
+    return _complex(
+        np.where(none, by_zero[0], real), np.where(none, by_zero[1], imaginary)
+    )
+
+
 def _as(value: Value, dtype: DType) -> Value:
     return value if value.dtype == dtype.numpy else value.astype(dtype.numpy)
 
@@ -96,8 +129,8 @@ UNARY: Mapping[str, Callable[[Value], Value]] = {
 BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
     "add": np.add,
     "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
+    "mul": _product,
+    "div": _quotient,
     "floordiv": np.floor_divide,
     "mod": np.remainder,
     "pow": _power,

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..ir.dtypes import DTYPES, DType, i64
-from ..ir.nodes import Function, Param
+from ..ir.nodes import Function, Param, Tensor
 from ..ir.walk import allocations, loops
 from .choices import has_checks
+from .complex_parts import split_complex
 from .emit import Emitter
 from .expressions import Value, type_token
 from .faults import Site
@@ -87,7 +88,9 @@ def emit_source(
     sizes: dict[str, int] = {}
     if runtime_sizes:
         function, step_names, sizes = lift_sizes(function)
-    function = lower(function)
+    given = function.params
+    split = split_complex(function, contract=numerics != "bitwise")
+    function = lower(split.function)
     identifiers = _identifiers(function)
     writer = Writer(set(identifiers.values()) | _RESERVED)
     emitter = Emitter(
@@ -98,10 +101,10 @@ def emit_source(
         contract=numerics != "bitwise",
         parallel=parallel,
     )
-    classes = layouts or ["C"] * len(function.params)
+    classes = layouts or ["C"] * len(given)
     arguments = [
-        _declare(param, layout, emitter, writer, identifiers)
-        for param, layout in zip(function.params, classes, strict=True)
+        _declare(param, layout, emitter, writer, identifiers, split.scalars)
+        for param, layout in zip(given, classes, strict=True)
     ]
     arguments += [identifiers[dim.name] for dim in function.dims]
     if has_checks(function):
@@ -150,9 +153,16 @@ def _declare(
     emitter: Emitter,
     writer: Writer,
     identifiers: Mapping[str, str],
+    scalars: Mapping[str, tuple[str, str]],
 ) -> str:
-    """Bind a parameter to its address or value; return the argument's name."""
+    """Bind a parameter to its address or value; return the argument's name.
+
+    *scalars* names the two numbers that stand for each complex one.
+    """
     tensor = param.tensor
+    if tensor.name in scalars:
+        names = [identifiers[name] for name in scalars[tensor.name]]
+        return _declare_parts(tensor, scalars[tensor.name], names, emitter, writer)
     base = identifiers[tensor.name]
     if not tensor.shape:
         argument = writer.fresh(f"{base}_argument")
@@ -182,13 +192,38 @@ def _declare(
             if layout == "U" and axis == len(extents) - 1:
                 strides.append(Stride(1))
                 continue
-            expression = f"{argument}.strides[{axis}] // {tensor.dtype.bytes}"
-            strides.append(
-                Stride(1, (writer.named(f"{base}_stride{axis}", expression, 0),))
-            )
+            # Strides of complex arrays may be odd multiples of a part's size.
+            size = tensor.dtype.part.bytes
+            expression = f"{argument}.strides[{axis}] // {size}"
+            name = writer.named(f"{base}_stride{axis}", expression, 0)
+            strides.append(Stride(1, (name,)))
+    if tensor.dtype.kind == "complex":
+        strides = [_in_parts(stride, layout) for stride in strides] + [Stride(1)]
     emitter.declared.storage[tensor.name] = Storage(
-        tensor.name, base, tensor.dtype.name, tuple(strides)
+        tensor.name, base, tensor.dtype.part.name, tuple(strides)
     )
+    return argument
+
+
+def _in_parts(stride: Stride, layout: str) -> Stride:
+    """Return the stride of a complex array in parts of numbers."""
+    measured = layout in ("U", "A") and bool(stride.names)
+    return stride if measured else Stride(2 * stride.factor, stride.names)
+
+
+def _declare_parts(
+    tensor: Tensor,
+    parts: Sequence[str],
+    names: Sequence[str],
+    emitter: Emitter,
+    writer: Writer,
+) -> str:
+    argument = writer.fresh(f"{tensor.name}_argument")
+    dtype = tensor.dtype.part
+    emitter.types.add((dtype, 0))
+    for part, name, attribute in zip(parts, names, ("real", "imag"), strict=True):
+        writer.line(f"{name} = {type_token(dtype, 0)}({argument}.{attribute})")
+        emitter.declared.scalars[part] = Value(name, dtype, 0)
     return argument
 
 

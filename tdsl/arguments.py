@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 
 from . import argument_advice as advice
 from .errors import ArgumentError
-from .ir.dtypes import DType, f64, from_numpy
+from .ir.dtypes import DType, bf16, f64, from_numpy
 from .ir.nodes import Function, Param, Role, Tensor
 
 LARGEST_DIM = 2**31 - 1
 _CPU = 1  # DLPack's kDLCPU
+_TORCH_BF16 = "torch.bfloat16"
 _OVERLAP_WORK = 10_000
 
 Array = NDArray[Any]
@@ -94,6 +96,8 @@ def _from_dlpack(where: str, param: Param, value: Any) -> Array:
             f"{where} is not in the memory of the CPU (DLPack device type {device}): "
             f"copy it there first{back}"
         )
+    if param.tensor.dtype == bf16 and str(getattr(value, "dtype", "")) == _TORCH_BF16:
+        return _torch_bits(value)
     try:
         array = np.from_dlpack(value)
         if param.role is not Role.INPUT and not array.flags.writeable:
@@ -103,6 +107,12 @@ def _from_dlpack(where: str, param: Param, value: Any) -> Array:
     except (BufferError, RuntimeError, TypeError) as error:
         raise ArgumentError(f"{where} cannot be shared: {error}") from error
     return array
+
+
+def _torch_bits(value: Any) -> Array:
+    """Return a torch tensor of bf16, which NumPy's DLPack lacks, by way of its bits."""
+    bits = value.view(sys.modules["torch"].int16)
+    return np.from_dlpack(bits).view(bf16.numpy)
 
 
 def _check_dtype(function: Function, param: Param, array: Array, value: object) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..backends.index_inputs import draw_subscripts
 from ..binding import bind
 from ..errors import ArgumentError
+from ..ir.dtypes import bf16
 from ..ir.nodes import Call, Function, Param, Role
 from ..ir.numerics import Numerics
 from ..ir.walk import walk
@@ -135,7 +136,7 @@ def load_problem(folder: Path) -> Problem:
     return Problem(
         function,
         dims,
-        {name: np.load(input_file(folder, name)) for name in inputs},
+        {name: load_input(input_file(folder, name)) for name in inputs},
         {
             name: (
                 np.load(folder / f"value_{name}.npy", mmap_mode="r"),
@@ -144,6 +145,12 @@ def load_problem(folder: Path) -> Problem:
             for name in outputs
         },
     )
+
+
+def load_input(file: Path) -> Array:
+    """Read one input; files have no name for bf16, only its size."""
+    array: Array = np.load(file)
+    return array.view(bf16.numpy) if array.dtype.kind == "V" else array
 
 
 def input_file(folder: Path, name: str) -> Path:

@@ -114,6 +114,8 @@ class AssignmentParser:
         if not can_store(value, dtype):
             text = self.source.text(node)
             instead = f"{text} != 0" if dtype.kind == "bool" else f"{dtype}({text})"
+            if value.dtype.kind == "complex" and dtype.kind != "complex":
+                instead = f"{dtype}(real({text}))"
             kind = f"the number {text}" if value.weak else f"a value of {value.dtype}"
             raise self.source.type_error(
                 node,

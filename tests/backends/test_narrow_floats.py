@@ -41,7 +41,7 @@ def copying(S: DType) -> Kernel:
     def copy(A: S[M]) -> S[M]:
         C = tdsl.empty((M,), S)
         for i in range(M):
-            C[i] = A[i] if i < M - 1 else A[i]
+            C[i] = A[i]
         return C
 
     return copy

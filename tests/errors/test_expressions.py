@@ -81,9 +81,9 @@ CASES = (
             for i, j in tdsl.grid(M, K):
                 C[i, j] = 1j
         """,
-        KernelSyntaxError,
+        KernelTypeError,
         "1j",
-        "`1j` has no place in a kernel: values are numbers and bools",
+        "cannot store the number 1j in `C[i, j]`, which is f32: write `f32(real(1j))`",
     ),
     Misuse(
         "comprehension",
