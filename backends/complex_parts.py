@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import assert_never
 
 from ..ir.affine import Affine, constant
-from ..ir.dtypes import DType, boolean, f32, f64
+from ..ir.dtypes import DType, boolean, f32, f64, i64
 from ..ir.nodes import (
     Alloc,
     Binary,
@@ -29,6 +30,7 @@ from ..ir.nodes import (
     Expr,
     For,
     Function,
+    Gather,
     If,
     Index,
     Load,
@@ -37,16 +39,18 @@ from ..ir.nodes import (
     Reduce,
     ReduceOp,
     Role,
+    Scatter,
     Select,
     Stmt,
     Store,
     Tensor,
     Unary,
 )
-from ..ir.walk import loads, loops, walk
+from ..ir.walk import loops, walk
 
 Pair = tuple[Expr, Expr]
 Forms = tuple[Affine, ...]
+Exprs = tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,10 @@ class _Splitter:
                     statements.append(self._alloc(statement))
                 case Store() | Reduce():
                     statements.extend(self._leaf(statement))
+                case Scatter():
+                    statements.extend(self._scatter(statement))
+                case _:
+                    assert_never(statement)
         return Block(tuple(statements))
 
     def _alloc(self, alloc: Alloc) -> Alloc:
@@ -156,9 +164,52 @@ class _Splitter:
             whole = Binary("mul", old, leaf.value, old.dtype)
             leaf = Store(leaf.tensor, leaf.index, whole, leaf.instance, span=leaf.span)
         pair = terms.parts(leaf.value)
-        if any(load.tensor == leaf.tensor for load in loads(leaf)):
+        if leaf.tensor in _read(leaf.value):
             pair = terms.named(pair)  # the first store would change the second value
         return [*terms.before, *(self._part(leaf, p, v) for p, v in enumerate(pair))]
+
+    def _scatter(self, scatter: Scatter) -> list[Stmt]:
+        conditional = scatter.condition is not None and _chooses(scatter.value)
+        terms = _Terms(self, [], inline=conditional)
+        condition = None
+        if scatter.condition is not None:
+            condition = terms.real(scatter.condition)
+        index = tuple(terms.real(each) for each in scatter.index)
+        scatter = replace(scatter, condition=condition, index=index)
+        if scatter.value.dtype.kind != "complex":
+            value = terms.real(scatter.value)
+            return [*terms.before, replace(scatter, value=value)]
+        if scatter.op is ReduceOp.MUL:
+            old = Gather(scatter.tensor, index, scatter.value.dtype, scatter.checked)
+            whole = Binary("mul", old, scatter.value, old.dtype)
+            scatter = replace(scatter, op=None, value=whole)
+            terms.inline = scatter.condition is not None
+        pair = terms.parts(scatter.value)
+        if not terms.inline or not _chooses(scatter.value):
+            pair = terms.named(pair)
+        parts = [
+            replace(scatter, index=self._chosen(scatter.tensor, index, p), value=value)
+            for p, value in enumerate(pair)
+        ]
+        return [*terms.before, *parts]
+
+    def _chosen(self, tensor: str, index: Exprs, part: int) -> Exprs:
+        number = Index(constant(part), i64)
+        if tensor in self._arrays:
+            return (*index, number)
+        return (*index[:-1], number, *index[-1:])
+
+    def gather(self, gather: Gather, index: Exprs) -> Pair:
+        """Return the two parts of an element that data chooses."""
+        first, second = (
+            replace(
+                gather,
+                index=self._chosen(gather.tensor, index, p),
+                dtype=gather.dtype.part,
+            )
+            for p in (0, 1)
+        )
+        return first, second
 
     def _part(self, leaf: Store | Reduce, part: int, value: Expr) -> Stmt:
         return replace(
@@ -194,13 +245,20 @@ class _Splitter:
 
 @dataclass(slots=True)
 class _Terms:
-    """The values of one statement; *before* computes what is used more than once."""
+    """The values of one statement; *before* computes what is used more than once.
+
+    That must not be where an element that data chooses is read for one branch only: a
+    subscript out of range is a fault there. Then *inline* computes it more than once.
+    """
 
     owner: _Splitter
     before: list[Stmt] = field(default_factory=list)
+    inline: bool = False
 
     def named(self, values: tuple[Expr, ...]) -> Pair:
         """Return *values*, all of one dtype, as variables."""
+        if self.inline:
+            return values[0], values[-1]
         tensor = self.owner.variables(values[0].dtype, len(values))
         self.before.append(Alloc(tensor, Memory.REGISTER))
         found: list[Expr] = []
@@ -238,14 +296,24 @@ class _Terms:
             case Call():
                 real, imaginary = self.parts(expr.operand)
                 return real, _neg(imaginary)
+            case Gather():
+                index = tuple(self.real(each) for each in expr.index)
+                return self.owner.gather(expr, index)
             case Select():
                 condition = self.real(expr.condition)
-                (a, b), (c, d) = self.parts(expr.then), self.parts(expr.otherwise)
+                branches = self._branches(expr)
+                a, b = branches.parts(expr.then)
+                c, d = branches.parts(expr.otherwise)
                 return _choose(condition, a, c), _choose(condition, b, d)
             case Cast():
                 return self._cast(expr)
             case Index():
                 raise AssertionError(expr)
+
+    def _branches(self, expr: Select) -> _Terms:
+        """Return how to compute the branches of *expr*."""
+        careful = _chooses(expr.then) or _chooses(expr.otherwise)
+        return _Terms(self.owner, self.before, self.inline or careful)
 
     def _cast(self, expr: Cast) -> Pair:
         dtype = expr.dtype.part
@@ -297,12 +365,16 @@ class _Terms:
             case Binary():
                 left, right = self.real(expr.left), self.real(expr.right)
                 return replace(expr, left=left, right=right)
+            case Gather():
+                index = tuple(self.real(each) for each in expr.index)
+                return replace(expr, index=index)
             case Select():
+                branches = self._branches(expr)
                 return replace(
                     expr,
                     condition=self.real(expr.condition),
-                    then=self.real(expr.then),
-                    otherwise=self.real(expr.otherwise),
+                    then=branches.real(expr.then),
+                    otherwise=branches.real(expr.otherwise),
                 )
             case _:
                 return expr
@@ -332,6 +404,15 @@ class _Terms:
         )
         result = _choose(endless, infinity, root)
         return result if dtype == f64 else Cast(result, dtype)
+
+
+def _read(expr: Expr) -> set[str]:
+    return {node.tensor for node in walk(expr) if isinstance(node, Load | Gather)}
+
+
+def _chooses(expr: Expr) -> bool:
+    """Whether *expr* reads an element whose subscripts are checked."""
+    return any(isinstance(node, Gather) and node.checked for node in walk(expr))
 
 
 def _is_complex(expr: Expr) -> bool:

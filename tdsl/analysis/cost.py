@@ -90,7 +90,11 @@ def _statement(statement: Stmt, values: dict[str, int]) -> int:
         case Scatter():
             parts = (*statement.index, statement.value, statement.condition)
             total = sum(operations(part) for part in parts if part is not None)
-            update = 0 if statement.op is None else _weight(statement.op.value, statement.value)
+            update = (
+                0
+                if statement.op is None
+                else _weight(statement.op.value, statement.value)
+            )
             return total + update
         case If():
             holds = all(form.evaluate(values) >= 0 for form in statement.conditions)
