@@ -180,12 +180,12 @@ def _every_other(builder: Any, dtype: str, lanes: int, values: Any) -> Any:
     type_, align = storage_type(dtype, lanes), storage_bytes(dtype)
     base, offset = values[:2]
     second = builder.add(offset, ir.IntType(64)(lanes - 1))
-    parts = [
+    low, high = (
         builder.load(_pointer(builder, dtype, base, at), align=align, typ=type_)
         for at in (offset, second)
-    ]
+    )
     order = [2 * n if 2 * n < lanes else 2 * n + 1 for n in range(lanes)]
-    return _shuffle(builder, *parts, order)
+    return _shuffle(builder, low, high, order)
 
 
 def _lane_pointer(builder: Any, dtype: str, values: Any, lane: int) -> Any:

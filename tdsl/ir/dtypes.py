@@ -51,8 +51,8 @@ class DType:
         if self.name == "bf16":
             import ml_dtypes  # which makes the dtype known to NumPy
 
-            number: Any = ml_dtypes.bfloat16
-            return np.dtype(number)
+            found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+            return found
         return np.dtype(_NUMPY_NAMES[self.name])
 
     @property

@@ -104,7 +104,7 @@ def _floats(
         case "tiny":
             bits = dtype.precision - 1
             size = _powers(-bits * log10(2), 2, shape, random)
-            return np.sign(values) * size * (dtype.smallest * 2**bits)
+            return np.sign(values) * size * (dtype.smallest * 2.0**bits)
         case "huge":
             size = _powers(-log10(dtype.largest) / 2, 0, shape, random)
             return np.sign(values) * size * dtype.largest

@@ -150,9 +150,9 @@ CASES = (
         KernelSyntaxError,
         "np.arctan",
         (
-            "a kernel cannot call `np.arctan`; it can call casts and abs, ceil, cos, "
-            "erf, exp, exp2, expm1, floor, log, log1p, log2, max, min, pow, rsqrt, "
-            "saturate, sigmoid, sin, sqrt, tanh"
+            "a kernel cannot call `np.arctan`; it can call casts and abs, ceil, "
+            "conj, cos, erf, exp, exp2, expm1, floor, imag, log, log1p, log2, max, "
+            "min, pow, real, rsqrt, saturate, sigmoid, sin, sqrt, tanh"
         ),
     ),
     Misuse(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tdsl.frontend import values
+from tdsl.frontend.ranges import Range
 from tdsl.frontend.values import Mismatch, Value
 from tdsl.ir.affine import name
 from tdsl.ir.dtypes import DTYPES, DType, bf16, boolean, f16, f32, from_numpy
@@ -77,7 +78,8 @@ def test_weak_numbers(op: str, number: str) -> None:
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_loop_variables_are_weak_integers(op: str) -> None:
     for dtype in NUMBERS:
-        found = apply(op, strong(dtype), values.index(name("i")))
+        variable = values.index(name("i"), ranges={"i": Range(0, 100)})
+        found = apply(op, strong(dtype), variable)
         assert found == expected(op, one(dtype), 1), dtype
 
 
@@ -114,15 +116,15 @@ def test_negation_and_functions_keep_or_widen() -> None:
     for dtype in NUMBERS:
         wide = f32 if dtype in (f16, bf16) else dtype
         assert values.negate(strong(dtype), SPAN).dtype == wide
-        assert values.call("abs", [strong(dtype)], SPAN).dtype == wide.part
-        assert values.call("real", [strong(dtype)], SPAN).dtype == dtype.part
-        assert values.call("imag", [strong(dtype)], SPAN).dtype == dtype.part
-        assert values.call("conj", [strong(dtype)], SPAN).dtype == dtype
+        assert values.call("abs", [strong(dtype)], SPAN, "abs").dtype == wide.part
+        assert values.call("real", [strong(dtype)], SPAN, "real").dtype == dtype.part
+        assert values.call("imag", [strong(dtype)], SPAN, "imag").dtype == dtype.part
+        assert values.call("conj", [strong(dtype)], SPAN, "conj").dtype == dtype
         if dtype.kind == "complex":
             with pytest.raises(Mismatch, match="`exp` of a complex number"):
-                values.call("exp", [strong(dtype)], SPAN)
+                values.call("exp", [strong(dtype)], SPAN, "exp")
         else:
-            root = values.call("exp", [strong(dtype)], SPAN).dtype
+            root = values.call("exp", [strong(dtype)], SPAN, "exp").dtype
             assert root.name == ("f64" if dtype.kind == "int" else wide.name)
 
 
@@ -170,3 +172,15 @@ def test_an_integer_compares_with_any_python_integer() -> None:
                 swapped = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(op, op)
                 known = getattr(element, f"__{swapped}__")(number)
                 assert getattr(other.expr, "value", None) == bool(known)
+
+
+def test_loop_variables_that_may_not_fit() -> None:
+    variable = values.index(name("i"), ranges={"i": Range(-1, 128)})
+    for dtype in NUMBERS:
+        if dtype.name in ("i8", "u8", "u16", "u32", "u64"):
+            with pytest.raises(Mismatch, match=f"does not fit in {dtype}"):
+                values.binary("add", strong(dtype), variable, SPAN)
+        else:
+            assert apply("add", strong(dtype), variable) == expected(
+                "add", one(dtype), 1
+            )
