@@ -54,26 +54,21 @@ _INTEGER_COMBINE: Mapping[ReduceOp, np.ufunc] = {
     ReduceOp.MAX: np.maximum,
     ReduceOp.MIN: np.minimum,
 }
-_INTEGER_LIMITS = np.iinfo(np.int64)
-_INTEGER_IDENTITY: Mapping[ReduceOp, int] = {
-    ReduceOp.ADD: 0,
-    ReduceOp.MUL: 1,
-    ReduceOp.MAX: int(_INTEGER_LIMITS.min),
-    ReduceOp.MIN: int(_INTEGER_LIMITS.max),
-}
 
 
 def rule_of(op: ReduceOp, dtype: DType) -> _Rule:
     """Return how parts combine; integers have just a value and an error."""
-    if dtype.kind == "float":
+    if dtype.kind != "int":
         return _RULES[op]
-    return _Rule((_INTEGER_COMBINE[op], np.add), (_INTEGER_IDENTITY[op], 0))
+    identity = op.identity(dtype)
+    assert isinstance(identity, int)
+    return _Rule((_INTEGER_COMBINE[op], np.add), (identity, 0))
 
 
 def lift(op: ReduceOp, term: Uncertain, dtype: DType, count: int) -> Parts:
     """Return the parts of one term, which counts as *count* operations."""
     value, error = term.value, term.error
-    if dtype.kind != "float":
+    if dtype.kind == "int":
         if op is not ReduceOp.ADD and not term.is_exact:
             error = np.where(error > 0, np.inf, 0.0)
         return value, error
@@ -92,7 +87,7 @@ def lift(op: ReduceOp, term: Uncertain, dtype: DType, count: int) -> Parts:
 
 def settle(op: ReduceOp, parts: Parts, dtype: DType) -> Uncertain:
     """Return the value of a reduction with the bound that its *parts* give."""
-    if dtype.kind != "float":
+    if dtype.kind == "int":
         value, error = parts
         return Uncertain(value, EXACT if not error.any() else error)
     value, second, third, number = parts

@@ -23,8 +23,8 @@ class Comparison:
     max_error_over_bound: float
     tensor: str
     index: tuple[int, ...]
-    actual: float
-    expected: float
+    actual: float | complex
+    expected: float | complex
     error: float
     bound: float
     elements: int
@@ -95,12 +95,21 @@ def error_over_bound(
 
 
 def _error(actual: NDArray[Any], value: NDArray[Any]) -> NDArray[np.float64]:
+    if value.dtype.kind == "c":
+        difference = np.abs(actual.astype(np.complex128) - value)
+        pairs = ((actual.real, value.real), (actual.imag, value.imag))
+        same = [(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in pairs]
+        return np.where(same[0] & same[1], 0.0, difference)
     if value.dtype.kind == "f":
         difference = np.abs(actual.astype(np.float64) - value)
         both_nan = np.isnan(actual) & np.isnan(value)
         return np.where((actual == value) | both_nan, 0.0, difference)
     distance = np.abs(actual.astype(np.float64) - value.astype(np.float64))
     return np.where(actual == value, 0.0, np.maximum(distance, 1.0))
+
+
+def _number(value: Any) -> float | complex:
+    return complex(value) if np.iscomplexobj(value) else float(value)
 
 
 def _worst(
@@ -115,8 +124,8 @@ def _worst(
         float(ratios[index]),
         name,
         index,
-        float(actual[index]),
-        float(value[index]),
+        _number(actual[index]),
+        _number(value[index]),
         float(errors[index]),
         float(bound[index]),
         value.size,

@@ -49,7 +49,7 @@ class Contraction:
         """Return the parts of the sum, None where this way would not be sound."""
         values = [factor.value for factor in self.factors]
         if dtype.kind == "int":
-            return self._integer_parts(values)
+            return self._integer_parts(values, dtype)
         if not all(np.isfinite(f.magnitude).all() for f in self.factors):
             return None
         masked = self._masked(values)
@@ -79,7 +79,7 @@ class Contraction:
         error: Array = (upper - size) + roundings * upper + underflow
         return error
 
-    def _integer_parts(self, values: list[Array]) -> Parts | None:
+    def _integer_parts(self, values: list[Array], dtype: DType) -> Parts | None:
         if not all(factor.is_exact for factor in self.factors):
             return None
         floats = self._masked([value.astype(np.float64) for value in values])
@@ -88,7 +88,8 @@ class Contraction:
         largest = prod(float(np.abs(each).max(initial=0)) for each in floats)
         if largest * self.grid.size > _LARGEST_EXACT:
             return None
-        return (self.sign * self._sum(floats)).astype(np.int64), EXACT
+        total = (self.sign * self._sum(floats)).astype(np.int64)
+        return total.astype(np.uint64) if dtype.name == "u64" else total, EXACT
 
     def _masked(self, values: list[Array]) -> list[Array] | None:
         """Return *values* with zeros where the mask is false, None if none can be."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import config, types
 from numba.np import numpy_support
 
@@ -30,9 +31,34 @@ from .threads import start_threads
 _COMPILING = threading.RLock()
 _NUMBERS: dict[str, Any] = {  # Python's, by kind: what a scalar parameter is given
     "float": types.float64,
+    "complex": types.complex128,
     "int": types.int64,
     "bool": types.boolean,
 }
+
+
+_BITS = np.dtype(np.uint16)
+
+
+class _BitsEntry:
+    """An entry for Numba, which knows no arrays of 16-bit floats, on their bits."""
+
+    def __init__(self, entry: Any, function: Function) -> None:
+        self._entry = entry
+        self._positions = tuple(
+            position
+            for position, param in enumerate(function.params)
+            if param.tensor.dtype.is_storage and param.tensor.shape
+        )
+
+    def __call__(self, *arguments: Any) -> None:
+        given = list(arguments)
+        for position in self._positions:
+            given[position] = given[position].view(_BITS)
+        self._entry(*given)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._entry, name)
 
 
 class CompiledFunction:
@@ -113,6 +139,8 @@ class CompiledFunction:
                 start_threads()
             module = load_module(self.function.name, source.text)
             entry = getattr(module, source.name)
+            if any(p.tensor.dtype.is_storage for p in self.function.params):
+                entry = _BitsEntry(entry, self.function)
             assert module.__file__ is not None
             self._paths[key] = Path(module.__file__)
             self._dispatchers[key] = entry
@@ -182,9 +210,9 @@ def _argument_type(param: Param, layout: str) -> Any:
     """Return the type of an argument: of an input, one that any array converts to."""
     dtype, rank = param.tensor.dtype, len(param.tensor.shape)
     if not rank:
-        return _NUMBERS[dtype.kind]
+        return types.uint64 if dtype.name == "u64" else _NUMBERS[dtype.kind]
     order: Any = layout if layout in ("C", "F") else "A"
-    element = numpy_support.from_dtype(dtype.numpy)
+    element = numpy_support.from_dtype(_BITS if dtype.is_storage else dtype.numpy)
     return types.Array(element, rank, order, readonly=param.role is Role.INPUT)
 
 

@@ -151,10 +151,5 @@ class Declarations:
         lanes = registers.private_lanes or registers.layout.lanes
         registers.started.add(variable)
         dtype = registers.dtype
-        zero = "False" if dtype.kind == "bool" else "0"
-        if lanes:
-            token = self._expressions.token(dtype, lanes)
-            zero = self._expressions.call("splat", zero, token)
-        elif dtype.kind != "bool":
-            zero = f"{self._expressions.token(dtype, 0)}(0)"
+        zero = self._expressions.zero(dtype, lanes)
         registers.declarations.items.append(f"{variable} = {zero}")

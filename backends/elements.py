@@ -243,9 +243,12 @@ class Elements:
             text = expressions.call("load", storage.base, offset.text, token)
             if narrow:
                 return self._loaded(load, text, 0)
-            if lanes and not private:
+            # What is converted first is spread over the lanes after that.
+            if lanes and not private and load.dtype.bytes >= 4:
                 token = expressions.token(load.dtype, lanes)
                 text = expressions.call("load_splat", storage.base, offset.text, token)
+            else:
+                lanes = 0
             return self._loaded(load, text, lanes)
         token = expressions.token(load.dtype, lanes)
         arguments = [storage.base, offset.text]

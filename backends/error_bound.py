@@ -292,7 +292,7 @@ def _fresh(
 ) -> Cells:
     """Return a tensor whose elements are NaN until they are written."""
     kind = wide(tensor.dtype)
-    values = np.full(shape, np.nan if kind.kind == "f" else 0, kind)
+    values = np.full(shape, np.nan if kind.kind in "fc" else 0, kind)
     return Cells(tensor.dtype, (values, EXACT), private)
 
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from math import isinf, isnan
 from typing import assert_never
 
+import numpy as np
+
 from ..errors import BackendError
 from ..ir.affine import Affine, FloorDiv
-from ..ir.dtypes import DType, i64
+from ..ir.dtypes import DType, f32, i64
 from ..ir.nodes import (
     Binary,
     Call,
@@ -143,14 +145,24 @@ class Expressions:
                 case Select():
                     return self._select(node, visit, used)
                 case Cast():
-                    operand = inner(node.operand)
-                    token = self.token(node.dtype, operand.lanes)
-                    text = self.call("convert", operand.text, token)
-                    return Value(text, node.dtype, operand.lanes)
+                    return self.convert(inner(node.operand), node.dtype)
                 case _:
                     assert_never(node)
 
         return visit(expr, used)
+
+    def convert(self, value: Value, dtype: DType) -> Value:
+        """Return *value* as *dtype*."""
+        token = self.token(dtype, value.lanes)
+        return Value(self.call("convert", value.text, token), dtype, value.lanes)
+
+    def zero(self, dtype: DType, lanes: int) -> str:
+        """Return the text of zeros of *dtype*."""
+        if lanes:
+            number = "False" if dtype.kind == "bool" else "0"
+            return self.call("splat", number, self.token(dtype, lanes))
+        kind = {"bool": False, "float": 0.0}.get(dtype.kind, 0)
+        return self._constant(Const(kind, dtype)).text
 
     def factors(
         self, node: Binary, visit: Callable[[Expr], Value]
@@ -266,7 +278,12 @@ class Expressions:
     def _constant(self, node: Const) -> Value:
         if node.dtype.kind == "bool":
             return Value(repr(bool(node.value)), node.dtype, 0)
+        if node.dtype.is_storage:
+            given = np.asarray(node.value, np.float64)
+            exact = float(given.astype(node.dtype.numpy))
+            return self.convert(self._constant(Const(exact, f32)), node.dtype)
         is_float = node.dtype.kind == "float"
+        assert not isinstance(node.value, complex), node
         number = float(node.value) if is_float else int(node.value)
         text = repr(number)
         if isinstance(number, float) and (isinf(number) or isnan(number)):
@@ -333,11 +350,12 @@ def short_exponent(node: Binary, rounds: bool) -> float | None:
     """
     if node.op != "pow" or not isinstance(node.right, Const):
         return None
+    if node.dtype.kind not in ("int", "float"):
+        return None
+    assert not isinstance(node.right.value, complex), node
     exponent = float(node.right.value)
     if node.dtype.kind == "int":
         return exponent if exponent in (2, 3, 4) else None
-    if node.dtype.kind != "float":
-        return None
     if exponent == 2 and (rounds or node.dtype.bits == 32):
         return exponent
     return exponent if rounds and exponent in (3, 4, 0.5, -1) else None

@@ -163,6 +163,9 @@ def _layout(
 
 def _bytes_differ(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
     """Return where two contiguous arrays differ in any byte."""
+    if a.dtype.itemsize == 16:
+        parts = (_bytes_differ(x, y) for x, y in ((a.real, b.real), (a.imag, b.imag)))
+        return np.logical_or(*parts)
     kind = np.dtype(f"u{a.dtype.itemsize}")
     differ: NDArray[np.bool_] = np.asarray(a.view(kind) != b.view(kind))
     return differ

@@ -7,10 +7,13 @@ Each entry works on NumPy scalars and on arrays of the exact dtype alike:
 * mathematical functions, `pow`, `floordiv` and `mod` of float32 are those of
   float64 rounded once;
 * `min` and `max` give NaN if either side is NaN; which zero they return is open;
+* f16 and bf16 are cast to f32 before anything else is done with them;
+* complex products and quotients are those of NumPy, part by part;
 * integers wrap; `x // 0` and `x % 0` are 0; `floordiv` rounds down and `mod` has the
   sign of the divisor, for floats too; an integer to a negative power is the
   reciprocal rounded towards zero (0 to a negative power is 0);
-* a cast from float to an integer type truncates; out of range or NaN it is open.
+* a cast from float to an integer type truncates; NaN, and what does not fit, give
+  the smallest number of that type.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.dtypes import DType
+from ..ir.dtypes import DTYPES, DType
 
 Value = Any
 """A NumPy scalar or array."""
@@ -47,8 +50,50 @@ def apply_call(function: str, operand: Value, dtype: DType) -> Value:
 
 
 def apply_cast(operand: Value, dtype: DType) -> Value:
-    """Return *operand* converted to *dtype* as `astype` does."""
+    """Return *operand* converted to *dtype*, as `astype` does where that is defined."""
+    if dtype.kind == "int" and operand.dtype not in _EXACT:
+        return _truncated(operand, dtype)
     return _as(operand, dtype)
+
+
+def _truncated(operand: Value, dtype: DType) -> Value:
+    whole = np.trunc(operand.astype(np.promote_types(operand.dtype, np.float32)))
+    fits = (whole >= float(dtype.lowest)) & (whole < float(dtype.highest + 1))
+    safe = np.where(fits, whole, 0).astype(dtype.numpy)
+    return np.where(fits, safe, dtype.numpy.type(dtype.lowest))[()]
+
+
+def _complex(real: Value, imaginary: Value) -> Value:
+    kind = np.result_type(real.dtype, np.complex64)
+    value = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), kind)
+    value.real, value.imag = real, imaginary
+    return value[()]
+
+
+def _product(left: Value, right: Value) -> Value:
+    """Return the product; of complex numbers part by part, without fused additions."""
+    if left.dtype.kind != "c":
+        return np.multiply(left, right)
+    (a, b), (c, d) = (left.real, left.imag), (right.real, right.imag)
+    return _complex(a * c - b * d, a * d + b * c)
+
+
+def _quotient(left: Value, right: Value) -> Value:
+    """Return the quotient; of complex numbers by Smith's method."""
+    if left.dtype.kind != "c":
+        return np.divide(left, right)
+    (a, b), (c, d) = (left.real, left.imag), (right.real, right.imag)
+    flat = np.abs(c) >= np.abs(d)
+    large, small = np.where(flat, c, d), np.where(flat, d, c)
+    ratio = small / large
+    scale = 1 / (large + small * ratio)
+    real = np.where(flat, a + b * ratio, a * ratio + b) * scale
+    imaginary = np.where(flat, b - a * ratio, b * ratio - a) * scale
+    none = (c == 0) & (d == 0)
+    by_zero = a / np.abs(c), b / np.abs(c)
+    return _complex(
+        np.where(none, by_zero[0], real), np.where(none, by_zero[1], imaginary)
+    )
 
 
 def _as(value: Value, dtype: DType) -> Value:
@@ -84,8 +129,8 @@ UNARY: Mapping[str, Callable[[Value], Value]] = {
 BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
     "add": np.add,
     "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
+    "mul": _product,
+    "div": _quotient,
     "floordiv": np.floor_divide,
     "mod": np.remainder,
     "pow": _power,
@@ -118,12 +163,17 @@ CALLS: Mapping[str, Callable[[Value], Value]] = {
     "abs": np.abs,
     "floor": np.floor,
     "ceil": np.ceil,
+    "real": np.real,
+    "imag": np.imag,
+    "conj": np.conj,
 }
+
+_EXACT = {each.numpy for each in DTYPES.values() if each.kind in ("int", "bool")}
 
 DOUBLE_BINARY = frozenset({"pow", "floordiv", "mod"})
 """Operations that, like functions, go through double precision."""
 
-EXACT_CALLS = frozenset({"abs", "floor", "ceil"})
-"""Functions that never round."""
+EXACT_CALLS = frozenset({"abs", "floor", "ceil", "real", "imag", "conj"})
+"""Functions that never round, but for `abs` of complex numbers."""
 
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})

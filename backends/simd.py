@@ -21,16 +21,14 @@ from numba.extending import intrinsic, models, register_model
 from numba.np import numpy_support
 
 from ..ir.dtypes import DTYPES
-from .lanes import Lanes, declare_and_call, is_float, llvm_type, suffix
-
-_SCALARS: dict[str, types.Type] = {
-    dtype.name: numpy_support.from_dtype(dtype.numpy) for dtype in DTYPES.values()
-}
-_DTYPES = {scalar: dtype for dtype, scalar in _SCALARS.items()}
+from .lanes import Lanes, declare_and_call, is_float, is_signed, llvm_type, suffix
 
 
 class VectorType(types.Type):
-    """The Numba type of *lanes* values of *dtype*; of dtype bool it is a mask."""
+    """The Numba type of *lanes* values of *dtype*; of dtype bool it is a mask.
+
+    Numba has no scalars of f16 and bf16: those are this type with 0 lanes.
+    """
 
     def __init__(self, dtype: str, lanes: int) -> None:
         self.dtype = dtype
@@ -43,6 +41,16 @@ class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, vector_type: VectorType) -> None:
         backend = llvm_type(vector_type.dtype, vector_type.lanes)
         super().__init__(manager, vector_type, backend)  # type: ignore[no-untyped-call]
+
+
+_SCALARS: dict[str, types.Type] = {
+    dtype.name: VectorType(dtype.name, 0)
+    if dtype.is_storage
+    else numpy_support.from_dtype(dtype.numpy)
+    for dtype in DTYPES.values()
+    if dtype.kind != "complex"  # `lower` takes complex numbers apart
+}
+_DTYPES = {scalar: dtype for dtype, scalar in _SCALARS.items()}
 
 
 def vector(dtype: str, lanes: int) -> VectorType:
@@ -145,6 +153,8 @@ maximum = binary_operation("maximum", lambda a, b: build_extreme(a, b, "gt"))
 
 def _floor_division(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
     """Return quotient and remainder, rounded down; both are 0 where *b* is 0."""
+    if not is_signed(a.dtype):
+        return _unsigned_division(a, b)
     minus_one, zero = b.compare("eq", -1), b.compare("eq", 0)
     safe = (minus_one | zero).choose(1, b)  # neither traps: dead lanes hold anything
     quotient = a.make(a.builder.sdiv(a.value, safe.value))
@@ -155,6 +165,14 @@ def _floor_division(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
     remainder = adjust.choose(remainder + safe, remainder)
     quotient = zero.choose(0, minus_one.choose(-a, quotient))
     return quotient, (minus_one | zero).choose(0, remainder)
+
+
+def _unsigned_division(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
+    zero = b.compare("eq", 0)
+    safe = zero.choose(1, b)
+    quotient = a.make(a.builder.udiv(a.value, safe.value))
+    remainder = a - quotient * safe
+    return zero.choose(0, quotient), zero.choose(0, remainder)
 
 
 def _float_division(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:

@@ -158,6 +158,8 @@ def load_strided(
     dtype, lanes = shape_of(result)
 
     def generate(_target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        if _is_two(values[2]) and lanes > 1 and dtype != "bool":
+            return _every_other(builder, dtype, lanes, values)
         element, align = storage_type(dtype, 0), storage_bytes(dtype)
         whole = ir.Constant(storage_type(dtype, lanes), ir.Undefined)
         for lane in range(lanes):
@@ -167,6 +169,23 @@ def load_strided(
         return _from_storage(builder, dtype, lanes, whole)
 
     return result(types.int64, types.int64, types.int64, target), generate
+
+
+def _is_two(stride: Any) -> bool:
+    return isinstance(stride, ir.Constant) and stride.constant == 2
+
+
+def _every_other(builder: Any, dtype: str, lanes: int, values: Any) -> Any:
+    """Load lanes two elements apart as two vectors, which overlap in one element."""
+    type_, align = storage_type(dtype, lanes), storage_bytes(dtype)
+    base, offset = values[:2]
+    second = builder.add(offset, ir.IntType(64)(lanes - 1))
+    low, high = (
+        builder.load(_pointer(builder, dtype, base, at), align=align, typ=type_)
+        for at in (offset, second)
+    )
+    order = [2 * n if 2 * n < lanes else 2 * n + 1 for n in range(lanes)]
+    return _shuffle(builder, low, high, order)
 
 
 def _lane_pointer(builder: Any, dtype: str, values: Any, lane: int) -> Any:

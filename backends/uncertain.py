@@ -60,6 +60,7 @@ class Rounding:
     unit: float
     tiny: float
     limit: float
+    is_complex: bool = False
 
     def rounded(
         self, value: Array, propagated: Array, *operands: Uncertain
@@ -81,6 +82,8 @@ class Rounding:
         suspicious = ~(np.abs(value) + error <= self.limit)
         if suspicious.any():
             certain = ~np.isfinite(value) & _inevitable(operands)
+            if self.is_complex:  # its parts overflow one by one
+                certain = np.zeros_like(certain)
             error = np.where(suspicious, np.where(certain, 0.0, np.inf), error)
         return Uncertain(value, error)
 
@@ -91,14 +94,19 @@ def rounding(dtype: DType, ulps: float = 0.5) -> Rounding:
 
     The reference's own error is added to it.
     """
-    limits = np.finfo(dtype.numpy)
+    last, smallest = 2.0 ** (1 - dtype.precision), dtype.smallest
     reference = 0.5 if ulps <= 0.5 else REFERENCE_ULPS
-    own = ulps * float(limits.eps) + reference * 2.0**-52
-    return Rounding(
-        own,
-        float(limits.smallest_subnormal) * max(1.0, ulps),
-        float(limits.max),
-    )
+    own = ulps * last + reference * 2.0**-52
+    if dtype.is_storage:  # what is stored may have been rounded to f32 first
+        own += 2.0**-23
+    tiny = smallest * max(1.0, ulps)
+    if dtype.kind == "complex":
+        return Rounding(_COMPLEX * own, _COMPLEX * tiny, dtype.largest / 4, True)
+    return Rounding(own, tiny, dtype.largest)
+
+
+_COMPLEX = 3.0
+"""A product of complex numbers is off by sqrt(5) roundings at most, two with `fma`."""
 
 
 def _inevitable(operands: tuple[Uncertain, ...]) -> Array:
@@ -163,9 +171,15 @@ def _compare(op: str, left: Uncertain, right: Uncertain) -> Uncertain:
     if left.is_exact and right.is_exact:
         return Uncertain(value)
     slack = left.error + right.error
-    distance = np.abs(np.subtract(left.value, right.value, dtype=np.float64))
-    close = (slack > 0) & (distance <= slack)
+    close = (slack > 0) & (distance(left.value, right.value) <= slack)
     return Uncertain(value, _unknown_if(close | np.isinf(slack)))
+
+
+def distance(left: Array, right: Array) -> Array:
+    """Return how far apart numbers of one type are."""
+    kind = np.complex128 if left.dtype.kind == "c" else np.float64
+    apart: Array = np.abs(np.subtract(left, right, dtype=kind))
+    return apart
 
 
 def _logic(op: str, left: Uncertain, right: Uncertain) -> Uncertain:

@@ -8,12 +8,13 @@ function over the interval `value - error .. value + error`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
-from ..ir.dtypes import DType
+from ..ir.dtypes import DType, holds
 from ..ir.numerics import Numerics
-from .semantics import CALLS, EXACT_CALLS
+from .semantics import CALLS, EXACT_CALLS, apply_cast
 from .uncertain import EXACT, Array, Uncertain, rounding
 
 FUNCTION_ULPS: Mapping[str, float] = {
@@ -39,6 +40,10 @@ FUNCTION_ULPS: Mapping[str, float] = {
 ABSOLUTE_ROUNDOFFS: Mapping[str, float] = {"sin": 1, "cos": 1}
 """What to add near a zero of the function, in unit roundoffs (2**-24, 2**-53)."""
 
+COMPLEX_DIVISION_ULPS = 6.0
+COMPLEX_ABS_ULPS = 2.0
+"""How far a quotient of complex numbers, and an absolute value, may be off."""
+
 FAST_ULPS = 4.0
 """What numerics class `fast` grants to `div` and `sqrt`."""
 
@@ -54,6 +59,9 @@ def call(
 ) -> Uncertain:
     """Return *function* of a float *operand* with its bound."""
     value = CALLS[function](operand.value)
+    if operand.value.dtype.kind == "c" and function == "abs":
+        rule = rounding(dtype, COMPLEX_ABS_ULPS)
+        return rule.rounded(value, operand.error, operand)
     if function in EXACT_CALLS:
         return Uncertain(value, _EXACT_RULES[function](operand))
     rule = rounding(dtype, function_ulps(function, numerics))
@@ -64,23 +72,32 @@ def call(
     return rule.rounded(value, propagated, operand)
 
 
-def cast(operand: Uncertain, source: DType, dtype: DType) -> Uncertain:
-    """Return *operand* of type *source* converted to *dtype*, with its bound."""
+def cast(
+    operand: Uncertain, source: DType, dtype: DType, wide: np.dtype[Any]
+) -> Uncertain:
+    """Return *operand* of type *source* converted to *dtype*, with its bound.
+
+    The evaluation holds numbers of *dtype* as *wide*.
+    """
+    if operand.is_exact:
+        given = operand.value.astype(source.numpy)
+        return Uncertain(np.asarray(apply_cast(given, dtype)).astype(wide))
     match source.kind, dtype.kind:
-        case "float", "float":
-            if dtype.bits >= source.bits:
-                return operand
-            return rounding(dtype).rounded(operand.value, operand.error, operand)
-        case _, "float":
-            return _to_float(operand, source, dtype)
+        case _, "float" | "complex" if holds(dtype, source):
+            error = operand.error
+            error = np.minimum(error, 1.0) if source.kind == "bool" else error
+            return Uncertain(operand.value.astype(wide), error)
+        case _, "float" | "complex":
+            value = operand.value.astype(wide)
+            return rounding(dtype).rounded(value, operand.error, operand)
         case "float", "int":
-            return _truncated(operand, dtype)
+            return _truncated(operand, dtype, wide)
         case _, "bool":
             value = operand.value != 0
             near = (operand.error > 0) & (np.abs(operand.value) <= operand.error)
             return Uncertain(value, _exactly(operand, np.where(near, np.inf, 0.0)))
         case _:
-            value = operand.value.astype(dtype.numpy).astype(np.int64)
+            value = operand.value.astype(dtype.numpy).astype(wide)
             changed = (operand.error > 0) & (value != operand.value)
             error = np.where(changed, np.inf, operand.error)
             return Uncertain(value, _exactly(operand, error))
@@ -90,26 +107,12 @@ def _exactly(operand: Uncertain, error: Array) -> Array:
     return EXACT if operand.is_exact else error
 
 
-def _to_float(operand: Uncertain, source: DType, dtype: DType) -> Uncertain:
-    value = operand.value.astype(np.float64)
-    error = np.minimum(operand.error, 1.0) if source.kind == "bool" else operand.error
-    error = _exactly(operand, error)
-    if source.kind == "bool":
-        return Uncertain(value, error)
-    representable = 2.0 ** (np.finfo(dtype.numpy).nmant + 1)
-    if operand.is_exact and (np.abs(value) <= representable).all():
-        return Uncertain(value)
-    return rounding(dtype).rounded(value, error, operand)
-
-
-def _truncated(operand: Uncertain, dtype: DType) -> Uncertain:
-    limits = np.iinfo(dtype.numpy)
-    inside = operand.magnitude < float(limits.max)
-    value = np.where(inside, operand.value, 0.0).astype(np.int64)
-    if operand.is_exact and inside.all():
-        return Uncertain(value)
-    steps = _change(np.trunc, operand)
-    return Uncertain(value, np.where(inside, steps, np.inf))
+def _truncated(operand: Uncertain, dtype: DType, wide: np.dtype[Any]) -> Uncertain:
+    value = np.asarray(apply_cast(operand.value, dtype)).astype(wide)
+    low, high = operand.value - operand.error, operand.value + operand.error
+    inside = (low > float(dtype.lowest) - 1) & (high < float(dtype.highest + 1))
+    steps = np.where(inside, _change(np.trunc, operand), np.inf)
+    return Uncertain(value, np.where(operand.error == 0, 0.0, steps))
 
 
 def _change(step: Callable[[Array], Array], operand: Uncertain) -> Array:
@@ -129,6 +132,9 @@ _EXACT_RULES: Mapping[str, Callable[[Uncertain], Array]] = {
     "abs": lambda operand: operand.error,
     "floor": _exact_steps(np.floor),
     "ceil": _exact_steps(np.ceil),
+    "real": lambda operand: operand.error,
+    "imag": lambda operand: operand.error,
+    "conj": lambda operand: operand.error,
 }
 
 

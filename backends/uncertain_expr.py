@@ -25,13 +25,24 @@ from .accumulate import Cells
 from .chosen import gathered
 from .grid import Grid
 from .semantics import CALLS
-from .uncertain import EXACT, Uncertain, binary, integer_binary, negate, rounding
-from .uncertain_calls import call, cast, function_ulps
+from .uncertain import (
+    EXACT,
+    Uncertain,
+    binary,
+    distance,
+    integer_binary,
+    negate,
+    rounding,
+)
+from .uncertain_calls import COMPLEX_DIVISION_ULPS, call, cast, function_ulps
 
 
 def wide(dtype: DType) -> np.dtype[Any]:
     """Return what the evaluation computes in for *dtype*."""
-    return np.dtype({"float": "float64", "int": "int64", "bool": "bool"}[dtype.kind])
+    if dtype.kind == "int":
+        return np.dtype(np.uint64 if dtype.name == "u64" else np.int64)
+    kinds = {"float": "float64", "complex": "complex128", "bool": "bool"}
+    return np.dtype(kinds[dtype.kind])
 
 
 def evaluate(
@@ -64,7 +75,7 @@ def evaluate(
             return _binary(expr, value(expr.left), value(expr.right), numerics)
         case Call():
             operand = value(expr.operand)
-            if expr.dtype.kind != "float":
+            if expr.dtype.kind == "int":
                 exact = Uncertain(CALLS[expr.function](operand.value), operand.error)
                 return _wrapped(exact, expr.dtype)
             return call(expr.function, operand, expr.dtype, numerics)
@@ -73,7 +84,8 @@ def evaluate(
                 value(expr.condition), value(expr.then), value(expr.otherwise)
             )
         case Cast():
-            return cast(value(expr.operand), expr.operand.dtype, expr.dtype)
+            operand = value(expr.operand)
+            return cast(operand, expr.operand.dtype, expr.dtype, wide(expr.dtype))
         case _:
             assert_never(expr)
 
@@ -89,21 +101,20 @@ def _binary(
     expr: Binary, left: Uncertain, right: Uncertain, numerics: Numerics
 ) -> Uncertain:
     dtype = expr.left.dtype
-    if dtype.kind == "float":
+    if dtype.kind in ("float", "complex"):
         ulps = function_ulps(expr.op, numerics)
+        if dtype.kind == "complex" and expr.op == "div":
+            ulps = COMPLEX_DIVISION_ULPS
         return binary(expr.op, left, right, rounding(dtype, ulps))
-    if expr.dtype.kind == "float":
-        left, right = cast(left, dtype, expr.dtype), cast(right, dtype, expr.dtype)
-        ulps = function_ulps(expr.op, numerics)
-        return binary(expr.op, left, right, rounding(expr.dtype, ulps))
     return _wrapped(integer_binary(expr.op, left, right), expr.dtype)
 
 
 def _wrapped(result: Uncertain, dtype: DType) -> Uncertain:
     """Return integers of *dtype*, wrapped as its overflow does."""
-    if dtype.kind != "int" or dtype.bits == 64:
+    kind = wide(dtype)
+    if dtype.kind != "int" or (dtype.bits == 64 and result.value.dtype == kind):
         return result
-    return Uncertain(result.value.astype(dtype.numpy).astype(np.int64), result.error)
+    return Uncertain(result.value.astype(dtype.numpy).astype(kind), result.error)
 
 
 def _select(condition: Uncertain, then: Uncertain, otherwise: Uncertain) -> Uncertain:
@@ -114,8 +125,8 @@ def _select(condition: Uncertain, then: Uncertain, otherwise: Uncertain) -> Unce
             return Uncertain(value)
         return Uncertain(value, np.where(condition.value, then.error, otherwise.error))
     chosen = np.where(condition.value, then.error, otherwise.error)
-    difference = np.subtract(then.value, otherwise.value, dtype=np.float64)
-    gap = np.where(then.value == otherwise.value, 0.0, np.abs(difference))
+    difference = distance(then.value, otherwise.value)
+    gap = np.where(then.value == otherwise.value, 0.0, difference)
     both = gap + np.maximum(then.error, otherwise.error)
     both = np.where(np.isnan(both), np.inf, both)
     error = np.where(condition.error > 0, both, chosen)

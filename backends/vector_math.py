@@ -14,7 +14,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .lanes import Lanes, declare_and_call, is_float, llvm_type, suffix
+from .lanes import Lanes, declare_and_call, is_float, is_signed, llvm_type, suffix
 from .simd import binary_operation, unary_operation
 from .vector_formats import F32, F64, Format
 
@@ -38,7 +38,7 @@ def _polynomial(x: Lanes, coefficients: Sequence[float]) -> Lanes:
 def _absolute(x: Lanes) -> Lanes:
     if is_float(x.dtype):
         return x.call("fabs")
-    return x if x.dtype == "bool" else x.compare("lt", 0).choose(-x, x)
+    return x if not is_signed(x.dtype) else x.compare("lt", 0).choose(-x, x)
 
 
 # --- exponentials ---------------------------------------------------------------------

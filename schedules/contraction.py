@@ -21,7 +21,7 @@ from itertools import takewhile
 from math import inf, prod
 from typing import Literal
 
-from ..analysis.access import is_contiguous, statement_loads, subscript_names
+from ..analysis.access import is_contiguous, subscript_names, value_dtypes
 from ..errors import ScheduleError
 from ..ir.nodes import Load
 from ..ir.walk import loops
@@ -53,9 +53,9 @@ class Contraction:
 
     @cached_property
     def lanes(self) -> int:
-        """The lanes of one hardware vector of the widest operand."""
-        loads = statement_loads(self.roles.nest.statement)
-        return min(self.target.lanes(load.dtype) for load in loads)
+        """The lanes of one hardware vector of the widest number computed with."""
+        statement = self.roles.nest.statement
+        return min(self.target.lanes(dtype) for dtype in value_dtypes(statement))
 
     @cached_property
     def blocked(self) -> bool:

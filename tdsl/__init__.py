@@ -29,6 +29,7 @@ from .frontend.builtins import (
     argmin,
     assume,
     ceil,
+    conj,
     cos,
     empty,
     erf,
@@ -38,6 +39,7 @@ from .frontend.builtins import (
     floor,
     full,
     grid,
+    imag,
     injective,
     inout,
     log,
@@ -47,6 +49,7 @@ from .frontend.builtins import (
     minimum,
     out,
     pow,
+    real,
     rsqrt,
     saturate,
     sigmoid,
@@ -56,8 +59,23 @@ from .frontend.builtins import (
     zeros,
 )
 from .frontend.inline import inline
+from .ir.dtypes import (
+    bf16,
+    c64,
+    c128,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+)
 from .ir.dtypes import boolean as bool_
-from .ir.dtypes import f32, f64, i32, i64
 
 if TYPE_CHECKING:
     from .ir.dims import dim, dims
@@ -91,8 +109,12 @@ __all__ = [
     "argmax",
     "argmin",
     "assume",
+    "bf16",
     "bool_",
+    "c64",
+    "c128",
     "ceil",
+    "conj",
     "cos",
     "dim",
     "dims",
@@ -101,13 +123,17 @@ __all__ = [
     "exp",
     "exp2",
     "expm1",
+    "f16",
     "f32",
     "f64",
     "floor",
     "full",
     "grid",
+    "i8",
+    "i16",
     "i32",
     "i64",
+    "imag",
     "injective",
     "inline",
     "inout",
@@ -119,6 +145,7 @@ __all__ = [
     "minimum",
     "out",
     "pow",
+    "real",
     "rsqrt",
     "saturate",
     "sigmoid",
@@ -126,6 +153,10 @@ __all__ = [
     "sqrt",
     "tanh",
     "tune",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
     "zeros",
 ]
 

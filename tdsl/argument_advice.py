@@ -18,7 +18,7 @@ def is_input(param: Param) -> bool:
 
 def converted(param: Param, value: object) -> str:
     """Return the expression for an array of the parameter's dtype."""
-    name, dtype = param.tensor.name, f"np.{param.tensor.dtype.numpy.name}"
+    name, dtype = param.tensor.name, param.tensor.dtype.numpy_text
     if isinstance(value, np.ndarray):
         return f"{name}.astype({dtype})"
     return f"np.array({name}, {dtype})"
@@ -85,8 +85,8 @@ def _lines(what: str, *lines: str) -> str:
 
 def no_array(param: Param, *, may_convert: bool) -> str:
     """Return the advice for what is no array, such as a list."""
-    name = param.tensor.dtype.numpy.name
+    dtype = param.tensor.dtype
     if may_convert:
-        return f"pass np.asarray({param.tensor.name}, dtype=np.{name})"
+        return f"pass np.asarray({param.tensor.name}, dtype={dtype.numpy_text})"
     verb = "give out=" if param.returned else "pass"
-    return f"{verb} a NumPy array of dtype {name}"
+    return f"{verb} a NumPy array of dtype {dtype.numpy.name}"

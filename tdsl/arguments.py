@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,14 +13,16 @@ from numpy.typing import NDArray
 
 from . import argument_advice as advice
 from .errors import ArgumentError
-from .ir.dtypes import DType, f32, from_numpy
+from .ir.dtypes import DType, bf16, f64, from_numpy
 from .ir.nodes import Function, Param, Role, Tensor
 
 LARGEST_DIM = 2**31 - 1
 _CPU = 1  # DLPack's kDLCPU
+_TORCH_BF16 = "torch.bfloat16"
 _OVERLAP_WORK = 10_000
 
 Array = NDArray[Any]
+Number = float | int | bool | complex
 
 
 def element_text(tensor: Tensor) -> str:
@@ -93,6 +96,8 @@ def _from_dlpack(where: str, param: Param, value: Any) -> Array:
             f"{where} is not in the memory of the CPU (DLPack device type {device}): "
             f"copy it there first{back}"
         )
+    if param.tensor.dtype == bf16 and str(getattr(value, "dtype", "")) == _TORCH_BF16:
+        return _torch_bits(value)
     try:
         array = np.from_dlpack(value)
         if param.role is not Role.INPUT and not array.flags.writeable:
@@ -102,6 +107,12 @@ def _from_dlpack(where: str, param: Param, value: Any) -> Array:
     except (BufferError, RuntimeError, TypeError) as error:
         raise ArgumentError(f"{where} cannot be shared: {error}") from error
     return array
+
+
+def _torch_bits(value: Any) -> Array:
+    """Return a torch tensor of bf16, which NumPy's DLPack lacks, by way of its bits."""
+    bits = value.view(sys.modules["torch"].int16)
+    return np.from_dlpack(bits).view(bf16.numpy)
 
 
 def _check_dtype(function: Function, param: Param, array: Array, value: object) -> None:
@@ -174,7 +185,7 @@ def _overlaps(a: Array, b: Array) -> bool:
         return True
 
 
-def as_number(kernel: str, tensor: Tensor, value: Any) -> float | int | bool:
+def as_number(kernel: str, tensor: Tensor, value: Any) -> Number:
     """Return *value* as the Python number that a scalar parameter takes."""
     where, dtype = f"{kernel}: {tensor.name}", tensor.dtype
     number = _python_number(value)
@@ -196,42 +207,64 @@ def as_number(kernel: str, tensor: Tensor, value: Any) -> float | int | bool:
             f"{where} is {number!r}, but the kernel takes a number ({dtype}): pass "
             f"{float(number)!r}"
         )
+    if dtype.kind == "complex":
+        return _complex(where, dtype, number)
+    if isinstance(number, complex):
+        raise ArgumentError(
+            f"{where} is {number!r}, but the kernel takes a real number ({dtype}): "
+            "pass its real part, or declare the parameter c64 or c128"
+        )
+    return _float(where, dtype, number)
+
+
+def _float(where: str, dtype: DType, number: float | int | bool) -> float:
     try:
         result = float(number)
     except OverflowError as error:
         bits = int(number).bit_length()
         raise ArgumentError(
             f"{where} is an integer of {bits} bits, which does not fit in {dtype}: "
-            f"pass one below 2**{1024 if dtype.bits == 64 else 128}"
+            f"pass one below 2**{math.frexp(dtype.largest)[1]}"
         ) from error
-    if dtype == f32 and math.isfinite(result) and abs(result) > _LARGEST_F32:
+    if dtype != f64 and math.isfinite(result) and abs(result) > dtype.largest:
+        wider = "f64" if abs(result) > _LARGEST_F32 else "f32"
         raise ArgumentError(
-            f"{where} is {result!r}, which does not fit in f32: declare it f64"
+            f"{where} is {result!r}, which does not fit in {dtype}: declare it {wider}"
         )
     return result
+
+
+def _complex(where: str, dtype: DType, number: Number) -> complex:
+    if not isinstance(number, complex):
+        return complex(_float(where, dtype.part, number))
+    for part in (number.real, number.imag):
+        if math.isfinite(part) and abs(part) > dtype.largest:
+            raise ArgumentError(
+                f"{where} is {number!r}, which does not fit in {dtype}: declare it c128"
+            )
+    return number
 
 
 _LARGEST_F32 = float(np.finfo(np.float32).max)
 
 
-def _python_number(value: Any) -> float | int | bool | None:
+def _python_number(value: Any) -> Number | None:
     if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
         value = value.item() if from_numpy(value.dtype) or _is_number(value) else None
     elif not isinstance(value, int | float) and getattr(value, "shape", None) == ():
         value = np.asarray(value).item()
-    return value if isinstance(value, bool | int | float) else None
+    return value if isinstance(value, bool | int | float | complex) else None
 
 
 def _is_number(value: Any) -> bool:
-    return value.dtype.kind in "iuf"
+    return value.dtype.kind in "iufc"
 
 
-def _integer(where: str, dtype: DType, number: float | int | bool) -> int:
-    if isinstance(number, float | bool):
+def _integer(where: str, dtype: DType, number: Number) -> int:
+    if isinstance(number, float | bool | complex):
         raise ArgumentError(
             f"{where} is {number!r}, but the kernel takes an integer ({dtype})"
         )
-    limit = 1 << (dtype.bits - 1)
-    if not -limit <= number < limit:
+    if not dtype.lowest <= number <= dtype.highest:
         raise ArgumentError(f"{where} is {number}, which does not fit in {dtype}")
     return number

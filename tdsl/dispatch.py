@@ -19,7 +19,6 @@ from .dispatch_text import (
     CallWriter,
 )
 from .dispatch_text import dtype_name as name_of
-from .ir.dtypes import DTYPES
 from .ir.nodes import Function
 from .memory_order import inner_axis
 
@@ -94,7 +93,8 @@ def make_dispatcher(
         "_shares_elements": shares_elements,
         "_inner_code": inner_code,
     }
-    names |= {name_of(dtype): dtype.numpy for dtype in DTYPES.values()}
+    dtypes = {param.tensor.dtype for param in function.params}
+    names |= {name_of(dtype): dtype.numpy for dtype in dtypes}
     writer = CallWriter(function, by_size)
     if not (_has_plain_names(function) and writer.solves()):
         return slow

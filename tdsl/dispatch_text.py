@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from .arguments import LARGEST_DIM
 from .ir.affine import Affine
 from .ir.dtypes import DType
@@ -23,7 +21,7 @@ UNIT_STRIDE, INNER_AXIS = 0x4, 0x8
 CODE_BITS = 10  # NumPy has up to 64 axes
 USED_NAMES = frozenset(
     {
-        *("args", "kwargs", "type", "len", "float", "divmod"),
+        *("args", "kwargs", "type", "len", "float", "divmod", "abs", "complex", "int"),
         *("MemoryError", "OverflowError", "ValueError"),
     }
 )
@@ -306,13 +304,19 @@ def _number_check(tensor: Tensor) -> Iterator[str]:
         yield f"        {name} = float({name})"
         yield "    except OverflowError:"
         yield "        return _slow(args, kwargs)"
-        if dtype.bits == 32:
-            largest = float(np.finfo(np.float32).max)
+        if dtype.bits < 64:
+            largest = dtype.largest
             yield from _refuse(f"not {-largest!r} <= {name} <= {largest!r}")
+    elif dtype.kind == "complex":
+        yield from _refuse(f"type({name}) is not complex")
+        if dtype.bits == 64:  # the other one of NaN and infinity is the slow path's
+            yield from _refuse(
+                f"not abs({name}.real) + abs({name}.imag) <= {dtype.largest!r}"
+            )
     elif dtype.kind == "int":
-        limit = 1 << (dtype.bits - 1)
         yield from _refuse(
-            f"type({name}) is not int", f"not {-limit} <= {name} < {limit}"
+            f"type({name}) is not int",
+            f"not {dtype.lowest} <= {name} <= {dtype.highest}",
         )
     else:
         yield from _refuse(f"type({name}) is not bool")

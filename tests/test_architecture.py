@@ -54,6 +54,7 @@ OWNERS = {
     "numba": ("tdsl.backends",),
     "llvmlite": ("tdsl.backends", "tdsl.target"),
     "optuna": ("tdsl.tuner",),
+    "ml_dtypes": ("tdsl.ir.dtypes",),
     "hypothesis": ("tdsl.testing.strategies",),
     "pytest": ("tdsl.testing.pytest_plugin", "tdsl.testing.collection"),
 }

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from .problem import load_input
 from .scripts import CONTENDERS, load_script
 from .serving import Reply, Request, Sizes, run_worker
 from .timing import Subject
@@ -29,7 +28,7 @@ class ContenderEngine:
 
     def prepare(self, request: Request) -> Reply:
         """Load the inputs."""
-        self._inputs = [np.load(path) for path in request["inputs"]]
+        self._inputs = [load_input(path) for path in request["inputs"]]
         return {}
 
     def load(self, name: str, request: Request) -> Reply:

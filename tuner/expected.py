@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from ..backends.cpu import compile_function
 from ..backends.error_bound import EvaluationTooSlow, evaluate_with_bound
+from ..backends.uncertain_expr import wide
+from ..ir.dtypes import from_numpy
 from ..ir.nodes import Function, Role
 from ..ir.numerics import Numerics
 from ..target import Target
@@ -86,17 +88,20 @@ def plain_results(
 
 
 def _wide(array: Array) -> Array:
-    return array.astype(np.float64) if array.dtype.kind == "f" else array
+    dtype = from_numpy(array.dtype)
+    assert dtype is not None
+    return array.astype(wide(dtype))
 
 
 def _tolerance(value: Array) -> Array:
     """Return half the digits of the largest element; 0 for whole numbers."""
-    if value.dtype.kind != "f":
+    dtype = from_numpy(value.dtype)
+    if dtype is None or dtype.kind in ("int", "bool"):
         return np.zeros(value.shape)
-    share = float(np.finfo(value.dtype).eps) ** 0.5
-    return np.full(value.shape, share * _largest(value))
+    share = 2.0 ** ((1 - dtype.precision) / 2)
+    return np.full(value.shape, share * _largest(_wide(value)))
 
 
 def _largest(value: Array) -> float:
-    finite = np.abs(value[np.isfinite(value)]) if value.dtype.kind == "f" else value
+    finite = np.abs(value[np.isfinite(value)]) if value.dtype.kind in "fc" else value
     return float(np.max(np.abs(finite), initial=0.0))

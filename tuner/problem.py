@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..backends.index_inputs import draw_subscripts
 from ..binding import bind
 from ..errors import ArgumentError
+from ..ir.dtypes import bf16
 from ..ir.nodes import Call, Function, Param, Role
 from ..ir.numerics import Numerics
 from ..ir.walk import walk
@@ -135,7 +136,7 @@ def load_problem(folder: Path) -> Problem:
     return Problem(
         function,
         dims,
-        {name: np.load(input_file(folder, name)) for name in inputs},
+        {name: load_input(input_file(folder, name)) for name in inputs},
         {
             name: (
                 np.load(folder / f"value_{name}.npy", mmap_mode="r"),
@@ -144,6 +145,12 @@ def load_problem(folder: Path) -> Problem:
             for name in outputs
         },
     )
+
+
+def load_input(file: Path) -> Array:
+    """Read one input; files have no name for bf16, only its size."""
+    array: Array = np.load(file)
+    return array.view(bf16.numpy) if array.dtype.kind == "V" else array
 
 
 def input_file(folder: Path, name: str) -> Path:
@@ -169,7 +176,11 @@ def _draw(
             low = 0.25 if positive else -1.0
             values = generator.uniform(low, 1.0, shape)
         case "int":
-            values = generator.integers(1 if positive else -4, 5, shape)
+            lowest = 0 if not tensor.dtype.signed else -4
+            values = generator.integers(1 if positive else lowest, 5, shape)
+        case "complex":
+            parts = generator.uniform(-1.0, 1.0, (2, *shape))
+            values = parts[0] + 1j * parts[1]
         case "bool":
             values = generator.integers(0, 2, shape)
     return np.asarray(values).astype(tensor.dtype.numpy)

@@ -35,6 +35,8 @@ from ..ir.nodes import (
 
 BALANCE = 4.0
 """Operations per byte that keep a usual core busy, where no peak was measured."""
+_COMPLEX = {"add": 2, "sub": 2, "neg": 2, "mul": 6, "div": 11, "abs": 4}
+"""What operations on complex numbers take on real ones, where that is not 1."""
 _FREE = {"lt", "le", "gt", "ge", "eq", "ne", "and", "or"}
 
 
@@ -83,11 +85,17 @@ def _statement(statement: Stmt, values: dict[str, int]) -> int:
         case Store():
             return operations(statement.value)
         case Reduce():
-            return operations(statement.value) + 1
+            value = statement.value
+            return operations(value) + _weight(statement.op.value, value)
         case Scatter():
             parts = (*statement.index, statement.value, statement.condition)
             total = sum(operations(part) for part in parts if part is not None)
-            return total + (1 if statement.op is not None else 0)
+            update = (
+                0
+                if statement.op is None
+                else _weight(statement.op.value, statement.value)
+            )
+            return total + update
         case If():
             holds = all(form.evaluate(values) >= 0 for form in statement.conditions)
             return _block(statement.body, values) if holds else 0
@@ -133,14 +141,19 @@ def operations(expr: Expr) -> int:
         case Cast():
             return operations(expr.operand)
         case Call():
-            return operations(expr.operand) + 1
+            return operations(expr.operand) + _weight(expr.function, expr.operand)
         case Unary():
-            return operations(expr.operand) + (1 if expr.op == "neg" else 0)
+            free = expr.op != "neg"
+            return operations(expr.operand) + (0 if free else _weight("neg", expr))
         case Binary():
             both = operations(expr.left) + operations(expr.right)
-            return both + (0 if expr.op in _FREE else 1)
+            return both + (0 if expr.op in _FREE else _weight(expr.op, expr.left))
         case Select():
             parts = (expr.condition, expr.then, expr.otherwise)
             return sum(operations(part) for part in parts)
         case _:
             assert_never(expr)
+
+
+def _weight(operation: str, operand: Expr) -> int:
+    return _COMPLEX.get(operation, 1) if operand.dtype.kind == "complex" else 1

@@ -95,7 +95,7 @@ def _order_free(model: Model, tensor: str) -> bool:
     It has for integers, which wrap around. The larger of floats can be either zero, or
     a NaN of either payload: which one depends on the order.
     """
-    return model.dtype(tensor).kind != "float"
+    return model.dtype(tensor).kind in ("int", "bool")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..analysis.validate import validate
+from ..backends.complex_parts import split_complex
 from ..backends.cpu import compile_function
 from ..backends.lower import lower
 from ..backends.source import emit_source
@@ -161,7 +162,9 @@ def _scheduled(view: View) -> str:
 
 
 def _lowered(view: View) -> str:
-    return print_function(lower(view.schedule.function))
+    contract = view.numerics != "bitwise"
+    split = split_complex(view.schedule.function, contract)
+    return print_function(lower(split.function))
 
 
 def _source(view: View) -> str:

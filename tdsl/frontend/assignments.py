@@ -114,6 +114,8 @@ class AssignmentParser:
         if not can_store(value, dtype):
             text = self.source.text(node)
             instead = f"{text} != 0" if dtype.kind == "bool" else f"{dtype}({text})"
+            if value.dtype.kind == "complex" and dtype.kind != "complex":
+                instead = f"{dtype}(real({text}))"
             kind = f"the number {text}" if value.weak else f"a value of {value.dtype}"
             raise self.source.type_error(
                 node,
@@ -171,6 +173,8 @@ class AssignmentParser:
         if is_index(value) and not joined and not _updated_inside(target.id, rest):
             self.scope.bind(target.id, Alias(value))
             return
+        if value.dtype.is_storage:  # arithmetic on the variable is in f32
+            value = Value(convert(value, value.dtype.computed))
         self._new_temporary(target.id, value, node, block, span)
 
     def _assignable(self, target: ast.Name) -> Temporary | Alias | None:
@@ -279,7 +283,7 @@ class AssignmentParser:
         array.written = True
         tensor, span = array.tensor, self._statement_span(target, update.operand)
         text = self.source.text(target)
-        self._check_number(target, tensor.dtype, text)
+        self._check_number(target, update, tensor.dtype)
         if reads_target(target, update.operand):
             load = Value(read_element(tensor, index, span))
             whole = self._combine(target, update, load, value, span)
@@ -305,8 +309,8 @@ class AssignmentParser:
             return
         value = self._operand(update)
         temporary.meet(value)
+        self._check_number(target, update, temporary.dtype)
         expr = self._stored(update.operand, value, temporary.dtype, target.id)
-        self._check_number(target, temporary.dtype, target.id)
         self.emitter.reduce(update.op, temporary.name, (), expr, block, span)
 
     def _operand(self, update: Update) -> Value:
@@ -328,12 +332,20 @@ class AssignmentParser:
         except Mismatch as mismatch:
             raise self.source.type_error(target, str(mismatch)) from None
 
-    def _check_number(self, target: ast.expr, dtype: DType, text: str) -> None:
+    def _check_number(self, target: ast.expr, update: Update, dtype: DType) -> None:
+        text = self.source.text(target)
         if dtype.kind == "bool":
-            raise self.source.type_error(
-                target,
-                f"`{text}` is bool and cannot be updated: write `{text} = {text} or x`",
+            instead = f"bool and cannot be updated: write `{text} = {text} or x`"
+        elif dtype.is_storage:
+            instead = (
+                f"{dtype}, which is computed with in f32: update a variable of f32, or "
+                f"write `{text} = {dtype}(...)`"
             )
+        elif dtype.kind == "complex" and update.op not in _OPERATION:
+            instead = f"{dtype}, and complex numbers have no `{update.op.value}`"
+        else:
+            return
+        raise self.source.type_error(target, f"`{text}` is {instead}")
 
     # --- tensors and leaves ---------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import ArgumentError, TdslError
-from ..ir.dtypes import DType, TensorType
+from ..ir.dtypes import DTYPES, DType, TensorType, bf16, boolean
 from ..ir.nodes import Role
 
 
@@ -75,6 +75,9 @@ cos = KernelFunction("cos", "cos")
 abs = KernelFunction("abs", "abs")
 floor = KernelFunction("floor", "floor")
 ceil = KernelFunction("ceil", "ceil")
+real = KernelFunction("real", "real")
+imag = KernelFunction("imag", "imag")
+conj = KernelFunction("conj", "conj")
 sigmoid = KernelFunction("sigmoid")
 pow = KernelFunction("pow", "power")
 minimum = KernelFunction("minimum", "minimum")
@@ -98,6 +101,10 @@ FLOAT_FUNCTIONS = frozenset(
 """Functions of one number that give a float; integers become f64 first."""
 
 ROUNDING_FUNCTIONS = frozenset({"floor", "ceil"})
+PART_FUNCTIONS = frozenset({"real", "imag", "conj"})
+COMPLEX_FUNCTIONS = PART_FUNCTIONS | {"abs"}
+"""Functions of complex numbers; `conj` gives one too."""
+
 STATEMENT_FUNCTIONS: dict[str, str] = {
     "range": "stands after `in`: write `for i in {0}(...):`",
     "grid": "stands after `in`: write `for i, j in {0}(...):`",
@@ -127,6 +134,9 @@ _SAME: dict[str, tuple[Any, ...]] = {
     "abs": (abs, builtins.abs, math.fabs, np.abs),
     "floor": (floor, math.floor, np.floor),
     "ceil": (ceil, math.ceil, np.ceil),
+    "real": (real, np.real),
+    "imag": (imag, np.imag),
+    "conj": (conj, np.conj),
     "sigmoid": (sigmoid,),
     "pow": (pow, builtins.pow, math.pow, np.power),
     "min": (minimum, min, np.minimum),
@@ -153,10 +163,12 @@ CASTS: dict[Any, str] = {
     float: "f64",
     int: "i64",
     bool: "tdsl.bool_",
-    np.float32: "f32",
-    np.float64: "f64",
-    np.int32: "i32",
-    np.int64: "i64",
+    complex: "c128",
+    **{
+        dtype.numpy.type: dtype.name
+        for dtype in DTYPES.values()
+        if dtype not in (bf16, boolean)
+    },
     np.bool_: "tdsl.bool_",
 }
 """Python and NumPy types, and the tdsl cast or dtype to write instead."""

@@ -139,7 +139,7 @@ class ExpressionParser:
     def _value(self, node: ast.expr) -> Value:
         span = self.source.span(node)
         match node:
-            case ast.Constant(value=bool() | int() | float() as literal):
+            case ast.Constant(value=bool() | int() | float() | complex() as literal):
                 return values.number(literal, span)
             case ast.Name():
                 return self._name(node)

@@ -69,7 +69,9 @@ class Names:
     def value(self, node: ast.Name | ast.Attribute, found: Any) -> Value:
         """Return *found*, which *node* names, as a value."""
         text, span = self.source.text(node), self.source.span(node)
-        if isinstance(found, bool | int | float) and not isinstance(found, np.generic):
+        if isinstance(found, bool | int | float | complex) and not isinstance(
+            found, np.generic
+        ):
             return number(found, span)
         if is_dim_expression(found):
             return index(self.dim_form(node, found), span, self.scope.ranges)

@@ -187,10 +187,12 @@ class _Predicate:
         return Select(condition, value, old, old.dtype, span=self.span)
 
 
-def neutral(op: ReduceOp, dtype: DType) -> float | int:
+def neutral(op: ReduceOp, dtype: DType) -> float | int | complex:
     """Return the number that leaves every other one as it is, with its sign."""
     if op is ReduceOp.ADD and dtype.kind == "float":
         return -0.0  # -0.0 + 0.0 is 0.0
+    if op is ReduceOp.ADD and dtype.kind == "complex":
+        return complex(-0.0, -0.0)
     return op.identity(dtype)
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..ir.affine import Affine
 from ..ir.dtypes import DType, i64
 from ..ir.nodes import Binary, Call, Const, Dim, Expr, Index, Select, Unary
@@ -51,8 +49,7 @@ Ranges = Mapping[str, Range]
 
 def range_of_dtype(dtype: DType) -> Range:
     """Return the range of an integer dtype."""
-    limits = np.iinfo(dtype.numpy)
-    return Range(int(limits.min), int(limits.max))
+    return Range(dtype.lowest, dtype.highest)
 
 
 def range_of_dim(dim: Dim) -> Range:
@@ -111,6 +108,7 @@ def range_of_value(expr: Expr, ranges: Ranges) -> Range | None:
     """
     match expr:
         case Const():
+            assert not isinstance(expr.value, complex), expr
             return Range(int(expr.value), int(expr.value))
         case Index():
             return range_of_form(expr.value, ranges)

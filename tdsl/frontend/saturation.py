@@ -18,15 +18,14 @@ def saturate(value: Value, dtype: DType, span: Span) -> Value:
         raise Mismatch(f"`saturate` gives an integer: for {dtype} write `{dtype}(x)`")
     if value.dtype.kind not in ("int", "float"):
         raise Mismatch(f"`saturate` needs a number, not a {value.dtype}")
-    expr = convert(value, value.dtype)
+    expr = convert(value, value.dtype.computed)
     if value.dtype.kind == "float":
         return Value(_from_float(expr, dtype, span))
     return Value(_from_integer(expr, dtype, span))
 
 
 def _limits(dtype: DType) -> tuple[int, int]:
-    info = np.iinfo(dtype.numpy)
-    return int(info.min), int(info.max)
+    return dtype.lowest, dtype.highest
 
 
 def _from_integer(expr: Expr, dtype: DType, span: Span) -> Expr:

@@ -12,13 +12,23 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..ir.affine import Affine
 from ..ir.affine import constant as constant_form
-from ..ir.dtypes import DType, boolean, f32, f64, i64, promote
+from ..ir.dtypes import (
+    DType,
+    boolean,
+    c64,
+    c128,
+    f64,
+    holds,
+    i64,
+    promote,
+    u64,
+)
 from ..ir.nodes import (
     Binary,
     Call,
@@ -31,7 +41,13 @@ from ..ir.nodes import (
     Unary,
 )
 from ..ir.printer import print_expr
-from .builtins import BINARY_FUNCTIONS, FLOAT_FUNCTIONS, ROUNDING_FUNCTIONS
+from .builtins import (
+    BINARY_FUNCTIONS,
+    COMPLEX_FUNCTIONS,
+    FLOAT_FUNCTIONS,
+    PART_FUNCTIONS,
+    ROUNDING_FUNCTIONS,
+)
 from .ranges import Ranges, range_of_dtype, range_of_value
 
 
@@ -70,6 +86,15 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "mod": operator.mod,
     "pow": operator.pow,
 }
+Number = bool | int | float | complex
+_Plain = TypeVar("_Plain", int, float)
+_NOT_COMPLEX = {
+    "floordiv": "`//` of complex numbers: it rounds, and only real numbers can be",
+    "mod": "`%` of complex numbers: only real numbers have a remainder",
+    "pow": "`**` of complex numbers: write products, `x * x`",
+    "min": "`min` of complex numbers, which have no order: compare `abs(x)`",
+    "max": "`max` of complex numbers, which have no order: compare `abs(x)`",
+}
 _SYMBOLS = {
     "add": "+",
     "sub": "-",
@@ -81,11 +106,15 @@ _SYMBOLS = {
 }
 
 
-def number(value: float | int | bool, span: Span | None = None) -> Value:
+def number(value: Number, span: Span | None = None) -> Value:
     """Return a Python number as a value; only bool is not weak."""
     if isinstance(value, bool):
         return Value(Const(value, boolean, span=span))
-    dtype = i64 if isinstance(value, int) else f64
+    if isinstance(value, complex):
+        return Value(_constant(value, c128, span), weak=True)
+    dtype = f64
+    if isinstance(value, int):
+        dtype = u64 if i64.highest < value <= u64.highest else i64
     return Value(_constant(value, dtype, span), weak=True)
 
 
@@ -109,7 +138,7 @@ def form_of(value: Value) -> Affine | None:
     if isinstance(expr, Index) and expr.dtype.kind == "int":
         return expr.value
     if isinstance(expr, Const) and expr.dtype.kind == "int":
-        return constant_form(int(expr.value))
+        return constant_form(_plain(expr, int))
     return None
 
 
@@ -124,7 +153,7 @@ def fits(value: Value, dtype: DType) -> bool:
     """Whether *value* is a *dtype*, which weak integers need not be below 64 bits."""
     if not value.weak or value.dtype.kind != "int":
         return True
-    if dtype.kind != "int" or dtype.bits >= i64.bits:
+    if dtype.kind != "int" or dtype == i64:
         return True
     reach = range_of_value(value.expr, value.ranges)
     return reach is None or reach.fits(dtype)
@@ -157,27 +186,49 @@ def _converted(value: Value, dtype: DType) -> Expr:
     expr = value.expr
     match expr:
         case Const() if dtype.kind == "float" and value.weak:
-            return _constant(float(expr.value), dtype, expr.span)
+            return _constant(_plain(expr, float), dtype, expr.span)
+        case Const() if dtype.kind == "complex" and value.weak:
+            return _constant(complex(expr.value), dtype, expr.span)
         case Const() if dtype.kind == "int" and expr.dtype.kind == "int":
-            return _constant(int(expr.value), dtype, expr.span)
-        case Index() if dtype.kind != "bool" and value.weak:
+            return _constant(_plain(expr, int), dtype, expr.span)
+        case Index() if dtype.kind == "int" and value.weak:
             return replace(expr, dtype=dtype)
+        case Index() if dtype.kind in ("float", "complex") and value.weak:
+            number = replace(expr, dtype=dtype.part.computed)
+            return (
+                number if number.dtype == dtype else Cast(number, dtype, span=expr.span)
+            )
         case _ if expr.dtype == dtype:
             return expr
         case _:
             return Cast(expr, dtype, span=expr.span)
 
 
-def _constant(value: float | int, dtype: DType, span: Span | None) -> Const:
+def _plain(expr: Const, kind: type[_Plain]) -> _Plain:
+    assert not isinstance(expr.value, complex), expr
+    return kind(expr.value)
+
+
+def _constant(value: Number, dtype: DType, span: Span | None) -> Const:
     if dtype.kind == "int":
-        limit = 1 << (dtype.bits - 1)
-        if not -limit <= value < limit:
+        assert not isinstance(value, complex), value
+        if not dtype.lowest <= value <= dtype.highest:
             raise Mismatch(f"{value} does not fit in {dtype}")
-    elif dtype == f32 and math.isfinite(value):
+    elif isinstance(value, complex):
+        parts = (_constant(part, dtype.part, span) for part in (value.real, value.imag))
+        assert all(isinstance(part.value, float) for part in parts)
+    elif dtype != f64 and math.isfinite(value):
         with np.errstate(over="ignore"):
-            if np.isinf(np.float32(value)):
-                raise Mismatch(f"{value!r} does not fit in f32: its largest is 3.4e38")
+            rounded = np.asarray(value, np.float64).astype(dtype.numpy)
+        if not np.isfinite(rounded.astype(np.float64)):
+            largest = f"{dtype.largest:.1e}".replace("e+0", "e").replace("e+", "e")
+            raise Mismatch(
+                f"{value!r} does not fit in {dtype}: its largest is {largest}"
+            )
     return Const(value, dtype, span=span)
+
+
+_RANKS = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 
 
 def common_dtype(left: Value, right: Value) -> DType:
@@ -185,16 +236,29 @@ def common_dtype(left: Value, right: Value) -> DType:
     if left.weak == right.weak:
         return promote(left.dtype, right.dtype)
     weak, strong = (left, right) if left.weak else (right, left)
-    if weak.dtype.kind == "float" and strong.dtype.kind != "float":
-        return f64
-    return i64 if strong.dtype.kind == "bool" else strong.dtype
+    if _RANKS[weak.dtype.kind] <= _RANKS[strong.dtype.kind]:
+        return strong.dtype.computed
+    if weak.dtype.kind == "complex":
+        return c64 if strong.dtype.computed == c64.part else c128
+    return weak.dtype
+
+
+def chosen_dtype(left: Value, right: Value) -> DType:
+    """Return the dtype of a choice between both, which computes nothing."""
+    for one, other in ((left, right), (right, left)):
+        adapts = other.weak and other.dtype.kind in ("int", "float")
+        if one.dtype.is_storage and (one.dtype == other.dtype or adapts):
+            return one.dtype
+    return common_dtype(left, right)
 
 
 def can_store(value: Value, dtype: DType) -> bool:
     """Whether *value* becomes *dtype* without an explicit cast."""
     if value.weak:
-        return dtype.kind == "float" or value.dtype.kind == dtype.kind
-    return bool(np.can_cast(value.dtype.numpy, dtype.numpy, "safe"))
+        wide = dtype.kind in ("float", "complex")
+        converts = wide and _RANKS[value.dtype.kind] <= _RANKS[dtype.kind]
+        return converts or value.dtype.kind == dtype.kind
+    return holds(dtype, value.dtype)
 
 
 def binary(op: str, left: Value, right: Value, span: Span, text: str = "") -> Value:
@@ -209,6 +273,8 @@ def binary(op: str, left: Value, right: Value, span: Span, text: str = "") -> Va
     if folded is not None:
         return folded
     dtype = common_dtype(left, right)
+    if dtype.kind == "complex" and op in _NOT_COMPLEX:
+        raise Mismatch(_NOT_COMPLEX[op])
     if op == "div" and dtype.kind == "int":
         dtype = f64
     if op == "pow" and dtype.kind == "int":
@@ -232,9 +298,11 @@ def _fold(op: str, left: Value, right: Value, span: Span) -> Value | None:
     if isinstance(a, Const) and isinstance(b, Const) and op in _FOLD:
         try:
             result = _FOLD[op](a.value, b.value)
+        except TypeError:  # complex numbers
+            raise Mismatch(_NOT_COMPLEX[op]) from None
         except (ZeroDivisionError, OverflowError) as error:
             raise Mismatch(str(error)) from None
-        if isinstance(result, complex):
+        if isinstance(result, complex) and not _any_complex(a, b):
             raise Mismatch("the result is a complex number")
         return number(result, span)
     x, y = form_of(left), form_of(right)
@@ -263,6 +331,10 @@ def _affine_operation(op: str, x: Affine, y: Affine) -> Affine | None:
     return None
 
 
+def _any_complex(*constants: Const) -> bool:
+    return any(isinstance(each.value, complex) for each in constants)
+
+
 def _is_zero(value: Value) -> bool:
     return isinstance(value.expr, Const) and value.expr.value == 0
 
@@ -276,11 +348,14 @@ def _bool_arithmetic(text: str) -> str:
 
 def extreme(op: str, left: Value, right: Value, span: Span, text: str = "") -> Value:
     """Return `min` or `max` of both; *text* is what the user calls it."""
+    dtype = common_dtype(left, right)
+    if dtype.kind == "complex":
+        raise Mismatch(_NOT_COMPLEX[op])
     if left.weak and right.weak:
         a, b = left.expr, right.expr
         if isinstance(a, Const) and isinstance(b, Const):
-            return number((min if op == "min" else max)(a.value, b.value), span)
-    dtype = common_dtype(left, right)
+            known: Any = (min if op == "min" else max)(a.value, b.value)  # type: ignore[type-var]
+            return number(known, span)
     if dtype.kind == "bool":
         raise Mismatch(f"`{text or op}` needs numbers: for bools write `and` or `or`")
     expr = Binary(op, convert(left, dtype), convert(right, dtype), dtype, span=span)
@@ -290,12 +365,31 @@ def extreme(op: str, left: Value, right: Value, span: Span, text: str = "") -> V
 def comparison(op: str, left: Value, right: Value, span: Span) -> Value:
     """Return the comparison *op* of promoted operands."""
     dtype = common_dtype(left, right)
-    if not (fits(left, dtype) and fits(right, dtype)):
-        dtype = i64
     if dtype.kind == "bool" and op not in ("eq", "ne"):
         raise Mismatch("bools have no order: compare them with == or !=")
+    if dtype.kind == "complex" and op not in ("eq", "ne"):
+        raise Mismatch("complex numbers have no order: compare `abs(x)`, or `real(x)`")
+    known = _outside(op, left, right, dtype)
+    if known is not None:
+        return Value(Const(known, boolean, span=span))
+    if not (fits(left, dtype) and fits(right, dtype)) and dtype.bits < i64.bits:
+        dtype = i64
     expr = Binary(op, convert(left, dtype), convert(right, dtype), boolean, span=span)
     return Value(expr)
+
+
+def _outside(op: str, left: Value, right: Value, dtype: DType) -> bool | None:
+    """Return how an integer compares with a Python integer outside its dtype."""
+    for value, smaller in ((left, "lt"), (right, "gt")):
+        expr = value.expr
+        if dtype.kind != "int" or not (value.weak and isinstance(expr, Const)):
+            continue
+        number = _plain(expr, int)
+        if not dtype.lowest <= number <= dtype.highest:
+            below = number < dtype.lowest
+            order = "lt" if below == (smaller == "lt") else "gt"
+            return op in {"ne", order, f"{order[0]}e"}
+    return None
 
 
 def known_comparison(op: str, left: Any, right: Any) -> bool:
@@ -318,7 +412,8 @@ def negate(value: Value, span: Span) -> Value:
         form = form_of(value)
         if form is not None:
             return index(-form, span, value.ranges)
-    return _made_of(Unary("neg", value.expr, value.dtype, span=span), value)
+    operand = convert(value, value.dtype.computed)
+    return _made_of(Unary("neg", operand, operand.dtype, span=span), value)
 
 
 def invert(value: Value, span: Span) -> Value:
@@ -328,7 +423,7 @@ def invert(value: Value, span: Span) -> Value:
 
 def select(condition: Value, then: Value, otherwise: Value, span: Span) -> Value:
     """Return `then if condition else otherwise`; the condition is a bool."""
-    dtype = common_dtype(then, otherwise)
+    dtype = chosen_dtype(then, otherwise)
     branches = convert(then, dtype), convert(otherwise, dtype)
     expr = Select(condition.expr, *branches, dtype, span=span)
     return _made_of(expr, then, otherwise)
@@ -338,6 +433,11 @@ def cast(value: Value, dtype: DType, span: Span) -> Value:
     """Return `dtype(value)`, which may wrap around."""
     if dtype.kind == "bool" and value.dtype.kind != "bool":
         raise Mismatch("a cast to bool: write `x != 0`")
+    if value.dtype.kind == "complex" and dtype.kind != "complex":
+        raise Mismatch(
+            f"a cast of a complex number to {dtype}: write `{dtype}(real(x))`, or "
+            "`imag` or `abs`"
+        )
     expr = _converted(value, dtype)
     return Value(replace(expr, span=span) if expr is not value.expr else expr)
 
@@ -359,8 +459,34 @@ def call(function: str, arguments: list[Value], span: Span, text: str) -> Value:
         raise Mismatch(f"`{text}` needs a number: write `f32(x)` for a bool")
     if function in ROUNDING_FUNCTIONS and value.dtype.kind == "int":
         return value
-    dtype = value.dtype
+    if value.dtype.kind == "complex":
+        return _complex_call(function, value, span)
+    if function in PART_FUNCTIONS:
+        return value if function != "imag" else _no_part(value, span)
+    dtype = value.dtype.computed
     if function in FLOAT_FUNCTIONS and dtype.kind == "int":
         dtype = f64
     expr = Call(function, convert(value, dtype), dtype, span=span)
     return _made_of(expr, value)
+
+
+def _complex_call(function: str, value: Value, span: Span) -> Value:
+    if function not in COMPLEX_FUNCTIONS:
+        known = ", ".join(f"`{each}`" for each in sorted(COMPLEX_FUNCTIONS))
+        raise Mismatch(f"`{function}` of a complex number: complex are only {known}")
+    expr = value.expr
+    if isinstance(expr, Const) and value.weak:
+        number_of: Any = complex(expr.value)
+        known_value = {
+            "abs": abs(number_of),
+            "conj": number_of.conjugate(),
+            "imag": number_of.imag,
+            "real": number_of.real,
+        }
+        return number(known_value[function], span)
+    dtype = value.dtype if function == "conj" else value.dtype.part
+    return _made_of(Call(function, expr, dtype, span=span), value)
+
+
+def _no_part(value: Value, span: Span) -> Value:
+    return Value(convert(number(0), value.dtype), weak=value.weak)

@@ -79,7 +79,7 @@ def _write(value: object, parts: list[str]) -> None:
     elif isinstance(value, DType | LoopKind | ReduceOp | Memory | Role):
         parts.append(f"{value.name},")
     else:  # a name or a number: 0.0, -0.0, 0 and False differ
-        assert isinstance(value, str | int | float | None), value
+        assert isinstance(value, str | int | float | complex | None), value
         parts.append(f"{value!r},")
 
 

@@ -62,9 +62,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A literal; *value* is a Python float, int or bool to match *dtype*."""
+    """A literal; *value* is a Python float, int, bool or complex to match *dtype*."""
 
-    value: float | int | bool
+    value: float | int | bool | complex
     dtype: DType
     span: Span | None = field(default=None, compare=False, kw_only=True)
 
@@ -131,7 +131,10 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A mathematical function of one operand, by name: `exp log sqrt tanh ...`."""
+    """A mathematical function of one operand, by name: `exp log sqrt tanh ...`.
+
+    Of complex numbers only `abs real imag`, whose results are real, and `conj`.
+    """
 
     function: str
     operand: Expr
@@ -152,7 +155,10 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Conversion of *operand* to *dtype*, with NumPy's `astype` meaning."""
+    """Conversion of *operand* to *dtype*, with NumPy's `astype` meaning.
+
+    A float that does not fit in an integer type gives its smallest number.
+    """
 
     operand: Expr
     dtype: DType
@@ -183,18 +189,20 @@ class ReduceOp(Enum):
     MAX = "max"
     MIN = "min"
 
-    def identity(self, dtype: DType) -> float | int:
+    def identity(self, dtype: DType) -> float | int | complex:
         """Return the number that leaves every other one of *dtype* as it is."""
-        floating = dtype.kind == "float"
+        kinds: dict[str, type[float] | type[complex]]
+        kinds = {"float": float, "complex": complex}
+        kind = kinds.get(dtype.kind, int)
         match self:
             case ReduceOp.ADD:
-                return 0.0 if floating else 0
+                return kind(0)
             case ReduceOp.MUL:
-                return 1.0 if floating else 1
+                return kind(1)
             case ReduceOp.MAX:
-                return -math.inf if floating else -(1 << (dtype.bits - 1))
+                return -math.inf if kind is float else dtype.lowest
             case ReduceOp.MIN:
-                return math.inf if floating else (1 << (dtype.bits - 1)) - 1
+                return math.inf if kind is float else dtype.highest
             case _:
                 assert_never(self)
 

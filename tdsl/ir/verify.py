@@ -41,7 +41,8 @@ _ARITHMETIC = frozenset(
 )
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _LOGIC = frozenset({"and", "or"})
-_INTEGER = frozenset({"i32", "i64"})
+_REAL = frozenset({"floordiv", "mod", "pow", "min", "max", "lt", "le", "gt", "ge"})
+_PARTS = frozenset({"abs", "real", "imag"})
 
 
 def verify(function: Function) -> None:
@@ -190,7 +191,11 @@ def _verify_scatter(statement: Scatter, scope: _Scope) -> None:
 
 def _verify_reduction(tensor: Tensor, op: ReduceOp) -> None:
     _require(isinstance(op, ReduceOp), f"reduction {op}")
-    _require(tensor.dtype.kind != "bool", f"a reduction of the bool {tensor.name}")
+    name, dtype = tensor.name, tensor.dtype
+    _require(dtype.kind != "bool", f"a reduction of the bool {name}")
+    _require(not dtype.is_storage, f"a reduction of {dtype}: {name}")
+    ordered = op in (ReduceOp.MAX, ReduceOp.MIN)
+    _require(not ordered or dtype.kind != "complex", f"{op.value} of {dtype}: {name}")
 
 
 def _verify_target(tensor: Tensor, statement: Write, scope: _Scope) -> None:
@@ -248,7 +253,8 @@ def _verify_expr(expr: Expr, scope: _Scope) -> str:
             _verify_const(expr)
         case Index():
             _verify_forms((expr.value,), scope.names, "index")
-            _require(dtype.kind != "bool", f"an index of dtype {dtype}")
+            number = dtype.kind in ("int", "float") and not dtype.is_storage
+            _require(number, f"an index of dtype {dtype}")
         case Load():
             tensor = _verify_element(expr.tensor, expr.index, scope)
             _require(dtype == tensor.dtype, f"load of {expr.tensor} as {dtype}")
@@ -261,9 +267,8 @@ def _verify_expr(expr: Expr, scope: _Scope) -> str:
             sides = _verify_expr(expr.left, scope), _verify_expr(expr.right, scope)
             _verify_binary(expr, *sides)
         case Call():
-            operand = _verify_expr(expr.operand, scope)
-            _require(operand == dtype.name, f"{expr.function}: {operand} gives {dtype}")
-            _require(dtype.kind != "bool", f"{expr.function} of bool")
+            _verify_expr(expr.operand, scope)
+            _verify_call(expr)
         case Select():
             condition = _verify_expr(expr.condition, scope)
             _require(condition == "bool", f"a condition of dtype {condition}")
@@ -272,13 +277,17 @@ def _verify_expr(expr: Expr, scope: _Scope) -> str:
                 _require(found == dtype.name, f"a branch of dtype {found} in {dtype}")
         case Cast():
             _verify_expr(expr.operand, scope)
+            source = expr.operand.dtype
+            parts = source.kind != "complex" or dtype.kind == "complex"
+            _require(parts, f"a cast of {source} to {dtype}")
         case _:
             assert_never(expr)
     return dtype.name
 
 
 def _verify_const(expr: Const) -> None:
-    wanted = {"float": float, "int": int, "bool": bool}[expr.dtype.kind]
+    kinds = {"float": float, "int": int, "bool": bool, "complex": complex}
+    wanted = kinds[expr.dtype.kind]
     found = type(expr.value)
     _require(found is wanted, f"constant {expr.value!r} of dtype {expr.dtype}")
 
@@ -287,11 +296,26 @@ def _verify_unary(expr: Unary, operand: str) -> None:
     _require(expr.op in ("neg", "not"), f"operation {expr.op}")
     _require(operand == expr.dtype.name, f"{expr.op}: {operand} gives {expr.dtype}")
     _require((expr.op == "not") == (operand == "bool"), f"{expr.op} of {operand}")
+    _require(not expr.dtype.is_storage, f"{expr.op} of {operand}")
+
+
+def _verify_call(expr: Call) -> None:
+    operand, dtype, function = expr.operand.dtype, expr.dtype, expr.function
+    wanted = operand
+    if operand.kind == "complex":
+        _require(function in _PARTS | {"conj"}, f"{function} of {operand}")
+        wanted = operand.part if function in _PARTS else operand
+    _require(dtype == wanted, f"{function}: {operand} gives {dtype}")
+    _require(operand.kind != "bool", f"{function} of bool")
+    _require(not operand.is_storage, f"{function} of {operand}")
 
 
 def _verify_binary(expr: Binary, left: str, right: str) -> None:
     op, dtype = expr.op, expr.dtype.name
     _require(left == right, f"{op} of {left} and {right}")
+    operand = expr.left.dtype
+    _require(not operand.is_storage, f"{op} of {left}")
+    _require(operand.kind != "complex" or op not in _REAL, f"{op} of {left}")
     if op in _COMPARISONS:
         _require(dtype == "bool", f"{op} gives {dtype}")
         ordered = op not in ("eq", "ne")
@@ -301,5 +325,5 @@ def _verify_binary(expr: Binary, left: str, right: str) -> None:
     else:
         _require(op in _ARITHMETIC, f"operation {op}")
         _require(left == dtype != "bool", f"{op} of {left} gives {dtype}")
-        division = op in ("div", "pow") and dtype in _INTEGER
+        division = op in ("div", "pow") and expr.dtype.kind == "int"
         _require(not division, f"{op} of {dtype}")

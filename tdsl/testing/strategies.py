@@ -121,6 +121,6 @@ def _made(
         random = np.random.default_rng(seed)
         array = make_array(function, param, dims, data, random)
         if param.role is Role.OUTPUT:
-            array = np.full_like(array, np.nan if array.dtype.kind == "f" else 0)
+            array = np.full_like(array, np.nan if array.dtype.kind in "fcV" else 0)
         made[name] = placed(array, layout).value
     return made

@@ -56,7 +56,13 @@ def make_array(
         case "int":
             return _integers(dtype, shape, data, random)
         case "float":
-            return _floats(dtype, shape, data, random).astype(dtype.numpy)
+            with np.errstate(over="ignore"):
+                return _floats(dtype, shape, data, random).astype(dtype.numpy)
+        case "complex":
+            numbers = np.empty(shape, dtype.numpy)
+            numbers.real = _floats(dtype.part, shape, data, random)
+            numbers.imag = _floats(dtype.part, shape, data, random)
+            return numbers
         case _:
             assert_never(dtype.kind)
 
@@ -74,20 +80,18 @@ def _subscripts(
 def _integers(
     dtype: DType, shape: tuple[int, ...], data: Data, random: np.random.Generator
 ) -> NDArray[Any]:
-    limits = np.iinfo(dtype.numpy)
-    lowest = max(limits.min, -_SMALL_INTEGER)
+    lowest = max(dtype.lowest, -_SMALL_INTEGER)
     values = random.integers(lowest, _SMALL_INTEGER + 1, shape).astype(dtype.numpy)
     if data != "special":
         return values
-    extreme = random.choice([limits.min, 0, limits.max], shape).astype(dtype.numpy)
-    return np.where(_some(shape, random), extreme, values)
+    limits = np.array([dtype.lowest, 0, dtype.highest], dtype.numpy)
+    return np.where(_some(shape, random), random.choice(limits, shape), values)
 
 
 def _floats(
     dtype: DType, shape: tuple[int, ...], data: Data, random: np.random.Generator
 ) -> NDArray[np.float64]:
     values: NDArray[np.float64] = np.asarray(random.standard_normal(shape))
-    limits = np.finfo(dtype.numpy)
     match data:
         case "normal":
             return values
@@ -95,15 +99,15 @@ def _floats(
             small = random.integers(-_SMALL_INTEGER, _SMALL_INTEGER + 1, shape)
             return np.asarray(small, np.float64)
         case "magnitudes":
-            widest = min(6.0, log10(float(limits.max)) / 4)
+            widest = min(6.0, log10(dtype.largest) / 4)
             return values * _powers(-widest, widest, shape, random)
         case "tiny":
-            digits = -log10(float(limits.eps))
-            size = _powers(-digits, 2, shape, random)
-            return np.sign(values) * size * float(limits.tiny)
+            bits = dtype.precision - 1
+            size = _powers(-bits * log10(2), 2, shape, random)
+            return np.sign(values) * size * (dtype.smallest * 2.0**bits)
         case "huge":
-            size = _powers(-log10(float(limits.max)) / 2, 0, shape, random)
-            return np.sign(values) * size * float(limits.max)
+            size = _powers(-log10(dtype.largest) / 2, 0, shape, random)
+            return np.sign(values) * size * dtype.largest
         case "special":
             special = random.choice(_SPECIAL, shape)
             return np.where(_some(shape, random), special, values)

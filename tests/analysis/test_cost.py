@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tdsl
-from tdsl import f64
+from tdsl import c64, f64
 from tdsl.analysis.cost import cost
 from tdsl.ir.nodes import Function
 from tdsl.schedules.schedule import Schedule
@@ -51,3 +51,12 @@ def test_tiling_changes_nothing() -> None:
 
 def test_a_large_problem_is_counted_at_once() -> None:
     assert flops(MATMUL, M=4096, N=4096, K=4096) == 2 * 4096**3
+
+
+def test_complex_operations_are_several_real_ones() -> None:
+    @tdsl.kernel
+    def product(A: c64[N], B: c64[N], C: tdsl.inout(c64[N])):
+        for i in range(N):
+            C[i] += A[i] * B[i]
+
+    assert flops(product.function, N=5) == 5 * 8

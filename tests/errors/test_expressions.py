@@ -81,9 +81,9 @@ CASES = (
             for i, j in tdsl.grid(M, K):
                 C[i, j] = 1j
         """,
-        KernelSyntaxError,
+        KernelTypeError,
         "1j",
-        "`1j` has no place in a kernel: values are numbers and bools",
+        "cannot store the number 1j in `C[i, j]`, which is f32: write `f32(real(1j))`",
     ),
     Misuse(
         "comprehension",
@@ -150,9 +150,9 @@ CASES = (
         KernelSyntaxError,
         "np.arctan",
         (
-            "a kernel cannot call `np.arctan`; it can call casts and abs, ceil, cos, "
-            "erf, exp, exp2, expm1, floor, log, log1p, log2, max, min, pow, rsqrt, "
-            "saturate, sigmoid, sin, sqrt, tanh"
+            "a kernel cannot call `np.arctan`; it can call casts and abs, ceil, "
+            "conj, cos, erf, exp, exp2, expm1, floor, imag, log, log1p, log2, max, "
+            "min, pow, real, rsqrt, saturate, sigmoid, sin, sqrt, tanh"
         ),
     ),
     Misuse(

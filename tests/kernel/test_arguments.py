@@ -440,7 +440,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "complex": (
         {"alpha": 1j},
-        "scale: alpha is a complex, but the kernel takes one f32 number",
+        "scale: alpha is 1j, but the kernel takes a real number (f32): pass its real "
+        "part, or declare the parameter c64 or c128",
     ),
 }
 
