@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from ..ir.extents import fixed_extent
 from ..ir.nodes import For, LoopKind
 from ..ir.walk import walk
 
@@ -36,7 +35,8 @@ def fused_chain(loop: For) -> list[For]:
 def is_uneven(chain: list[For]) -> bool:
     """Whether the work of an iteration depends on which one of *chain* it is.
 
-    That is so in triangles. The border of a tile, a constant away, does not count.
+    That is so in triangles. The border of a tile, whose size does not move, does not
+    count, also where a tuner passes that size at run time.
     """
     moving = {loop.axis for loop in chain}
     for node in walk(chain[-1].body):
@@ -45,6 +45,6 @@ def is_uneven(chain: list[For]) -> bool:
         length = [stop - start for stop in node.stops for start in node.starts]
         if any(form.names() & moving for form in (*node.starts, *node.stops)):
             moving.add(node.axis)
-            if fixed_extent(node) is None and any(f.names() & moving for f in length):
+            if all(form.names() & moving for form in length):
                 return True
     return False

@@ -237,3 +237,20 @@ def test_fast_emits_what_reassoc_does() -> None:
     function = read_function(AXPY.replace("alpha * x[i]", "x[i] / alpha"))
     texts = [emit_source(function, numerics=each).text for each in ("fast", "reassoc")]
     assert texts[0].replace("fast", "reassoc") == texts[1]
+
+
+TRIANGLE = """
+def triangle(A: f32[M, M], C: output f32[M]) for M:
+    for i in range(M):  # parallel
+        C[i] = 0.0  # S0[i]
+        for k in range(i + 1):
+            C[i] += A[i, k]  # S1[i, k]
+"""
+
+
+@pytest.mark.parametrize("runtime_sizes", [False, True])
+def test_only_iterations_of_unequal_length_are_dealt_out(runtime_sizes: bool) -> None:
+    triangle = emit_source(read_function(TRIANGLE), runtime_sizes=runtime_sizes)
+    assert "dealing_step(" in triangle.text
+    packed = read_function(KERNELS["packed"][0])
+    assert "dealing_step(" not in emit_source(packed, runtime_sizes=runtime_sizes).text
