@@ -18,6 +18,7 @@ class Comparison:
 
     *max_error_over_bound* is at most 1 for every right program; it is infinite where
     an exact element differs. *void* counts elements of which the bound claims nothing.
+    *refused* is what a call says that has a subscript out of range: it has no results.
     """
 
     max_error_over_bound: float
@@ -29,6 +30,7 @@ class Comparison:
     bound: float
     elements: int
     void: int
+    refused: str = ""
 
     @property
     def passed(self) -> bool:
@@ -37,6 +39,8 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return error, bound and worst index as a sentence."""
+        if self.refused:
+            return f"refused, as it ought to be: {self.refused}"
         if not self.elements:
             return "nothing to compare"
         place = f"[{', '.join(map(str, self.index))}]" if self.index else ""

@@ -62,6 +62,19 @@ def poisoned_call(
     return PoisonedRun(outputs, tuple(dict.fromkeys(faults)))
 
 
+def guarded_call(
+    run: Callable[..., Any],
+    function: Function,
+    arrays: Mapping[str, Any],
+    dims: Mapping[str, int],
+) -> tuple[str, ...]:
+    """Call `run(*arguments)` once, and return what it did to memory not its own.
+
+    What it wrote to the outputs does not matter. For the rest see `poisoned_call`.
+    """
+    return tuple(_run(run, _Arena(function, arrays, dims, 0)))
+
+
 def _run(run: Callable[..., Any], arena: _Arena) -> list[str]:
     run(*arena.arguments)
     return arena.faults()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from ..testing.checking import EXAMPLES, check
+from ..testing.checking import check
 from ..testing.marking import Marks, marks_of
 from .loading import kernels, load_kernel
 
@@ -20,7 +20,7 @@ def run(options: Namespace) -> int:
         kernel = kernel.with_numerics(options.numerics)
     report = check(
         kernel,
-        examples=options.examples or marks.examples or EXAMPLES,
+        examples=options.examples or marks.examples,
         seed=options.seed if options.seed is not None else marks.seed or 0,
         prepare=marks.prepare,
     )

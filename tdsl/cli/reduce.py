@@ -34,7 +34,7 @@ def run(options: Namespace) -> int:
         )
     schedule = read_schedule(kernel, path)
     cases = _cases(kernel, schedule, options)
-    found = reduce_schedule(kernel, schedule, cases, marks.prepare)
+    found = reduce_schedule(kernel, schedule, cases, marks.prepare, apart=True)
     if found is None:
         print(
             "tdsl: the schedule does not fail: it is proved, and right in "

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, get_args
 
-from ..backends.index_inputs import have_subscripts
+from ..backends.index_inputs import have_checked_subscripts, have_subscripts
 from ..errors import ArgumentError
 from ..ir.nodes import Dim, Function
 from ..ir.numerics import Numerics
 from .choices import Choices, random_choices
 
-Data = Literal["normal", "integers", "magnitudes", "tiny", "huge", "special"]
+Data = Literal["normal", "integers", "magnitudes", "tiny", "huge", "special", "outside"]
 """What fills the arrays, see `values.py`."""
 
 Layout = Literal["contiguous", "fortran", "stepped", "reversed", "mixed"]
@@ -26,8 +26,13 @@ LARGER_SIZES = (47, 48, 49, 61, 63, 64, 65, 96, 97, 100, 127, 128, 129, 257)
 LARGEST_PRODUCT = 1 << 16
 """What the product of all dims may be, at most."""
 
+LARGEST_OUTSIDE = 600
+"""The same where a subscript is out of range: only the interpreter knows the answer."""
+
 _ATTEMPTS = 200
-DATA: tuple[Data, ...] = get_args(Data)
+DATA: tuple[Data, ...] = tuple(d for d in get_args(Data) if d != "outside")
+"""What makes arguments that each kernel takes."""
+
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 _LIKELY: tuple[Data, ...] = ("normal", "normal", "normal", *DATA)
 
@@ -63,19 +68,41 @@ def draw_case(
     so that the arrays really have it. *largest* limits the product of all dims.
     """
     choices = random_choices(seed)
-    data = choices.pick([d for d in _LIKELY if numerics != "fast" or is_finite(d)])
+    data = choices.pick(
+        [d for d in kinds(function, _LIKELY) if numerics != "fast" or is_finite(d)]
+    )
     chosen = choices.pick(LAYOUTS) if layout is None else layout
+    limit = largest or LARGEST_PRODUCT
+    wide = layout not in (None, "contiguous")
+    dims = None
+    if data == "outside":
+        dims = _fitting(function, choices, near, min(limit, LARGEST_OUTSIDE), wide)
+        data = "normal" if dims is None else data
+    if dims is None:
+        dims = _fitting(function, choices, near, limit, wide)
+    if dims is None:
+        raise ArgumentError(no_sizes(function))
+    return Case(dims, seed, data, chosen)
+
+
+def _fitting(
+    function: Function, choices: Choices, near: Sequence[int], largest: int, wide: bool
+) -> dict[str, int] | None:
+    """Return sizes that are possible, if *wide* with extents of at least 2."""
     best = None
     for _ in range(_ATTEMPTS):
-        dims = draw_dims(function, choices, near, largest or LARGEST_PRODUCT)
+        dims = draw_dims(function, choices, near, largest)
         if dims is None:
             continue
-        best = Case(dims, seed, data, chosen)
-        if layout in (None, "contiguous") or smallest_extent(function, dims) > 1:
-            return best
-    if best is None:
-        raise ArgumentError(no_sizes(function))
+        best = dims
+        if not wide or smallest_extent(function, dims) > 1:
+            break
     return best
+
+
+def kinds(function: Function, data: Sequence[Data] = DATA) -> list[Data]:
+    """Return *data*, with "outside" where a call finds subscripts out of range."""
+    return [*data, "outside"] if have_checked_subscripts(function) else [*data]
 
 
 def is_finite(data: Data) -> bool:
@@ -140,13 +167,21 @@ def is_possible(function: Function, dims: dict[str, int]) -> bool:
     conditions = function.assumptions.conditions
     return (
         all(form.evaluate(dims) >= 0 for form in conditions)
-        and all(0 <= n <= LARGEST_PRODUCT for shape in shapes.values() for n in shape)
+        and all(n >= 0 for shape in shapes.values() for n in shape)
+        and all(n <= LARGEST_PRODUCT for n in _varying_extents(function, dims))
         and all(
             prod(shapes[name]) <= (len(found) if distinct else len(found) and 1 << 62)
             for name, (found, distinct) in subscripts(function, dims).items()
         )
         and have_subscripts(function, dims)
     )
+
+
+def _varying_extents(function: Function, dims: Mapping[str, int]) -> Iterator[int]:
+    for param in function.params:
+        for form in param.tensor.shape:
+            if not form.is_constant:
+                yield form.evaluate(dims)
 
 
 def subscripts(

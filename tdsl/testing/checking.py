@@ -21,21 +21,27 @@ from ..schedules.sketches import sketch
 from ..target import host
 from .case import LAYOUTS, Layout, draw_case
 from .choices import Choices, random_choices
+from .effort import EXAMPLES, affordable
 from .failures import FailedCheck
 from .moves import is_proved, is_small, random_schedule, tile_sizes
 from .quick import draw_quick_case
 from .running import Prepare, Trial
 from .shrinking import shrunk
 
-EXAMPLES = 100
 EXAMPLES_PER_SCHEDULE = 18
 """How many examples share a random schedule, which takes about a second to compile."""
+
+SLOW_PER_SCHEDULE = 6
+"""How many do where an example takes as long as that."""
 
 EXAMPLES_PER_INTERPRETED = 4
 """For how many examples one more schedule runs in the interpreter."""
 
 MOVES, STEPS, ATTEMPTS = 24, 8, 3
-"""How many moves a random schedule tries, its most steps, and a second and third go."""
+"""How many moves a random schedule tries, its most steps, and a second and third go.
+
+As often a case is drawn, where a subscript that the kernel computes is out of range.
+"""
 
 FEW_REGISTERS = 8
 """What the tiles of sketches are made for."""
@@ -48,7 +54,8 @@ class Report:
     """What a passed check has seen; *void* elements had no finite bound.
 
     *compiled* and *interpreted* count schedules; *refused* those that the backend did
-    not compile, with the *refusal* of the first.
+    not compile, with the *refusal* of the first. *outside* counts the examples with a
+    subscript out of range, all reported. *fewer* says why there are so few examples.
     """
 
     kernel: str
@@ -60,6 +67,8 @@ class Report:
     interpreted: int
     refused: int = 0
     refusal: str = ""
+    outside: int = 0
+    fewer: str = ""
 
     def __str__(self) -> str:
         """Return a few lines to read."""
@@ -70,6 +79,12 @@ class Report:
             f"  schedules: {self.compiled} compiled, {self.interpreted} interpreted, "
             "all proved",
         ]
+        if self.outside:
+            lines.append(
+                f"  {self.outside} examples had a subscript out of range, all reported"
+            )
+        if self.fewer:
+            lines.append(f"  {self.fewer}")
         if self.refused:
             lines.append(f"  {self.refused} more did not compile: {self.refusal}")
         return "\n".join(lines)
@@ -87,7 +102,7 @@ class _Batch:
 def check(
     kernel: Kernel,
     *,
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     seed: int = 0,
     prepare: Prepare | None = None,
 ) -> Report:
@@ -97,10 +112,17 @@ def check(
     examples, random ones the others. *prepare* may change random arrays in place
     before each run: `prepare(arrays, dims)`. The `FailedCheck` that is raised shows
     the shortest schedule and the smallest case that fail, and how to repeat them.
+
+    There are 100 *examples*, or fewer where sizes that are fixed make each one slow.
     """
-    _check_count(examples)
     reject_faults(kernel.function)
-    return _checked(kernel, _batches(kernel, examples, seed, prepare))
+    fewer = ""
+    if examples is None:
+        examples, fewer = affordable(kernel, seed)
+    _check_count(examples)
+    each = SLOW_PER_SCHEDULE if fewer else EXAMPLES_PER_SCHEDULE
+    batches = _batches(kernel, examples, seed, prepare, each)
+    return replace(_checked(kernel, batches), fewer=fewer)
 
 
 def check_schedule(
@@ -137,7 +159,11 @@ def _check_count(examples: object) -> None:
 
 
 def _batches(
-    kernel: Kernel, examples: int, seed: int, prepare: Prepare | None
+    kernel: Kernel,
+    examples: int,
+    seed: int,
+    prepare: Prepare | None,
+    per_schedule: int,
 ) -> Iterator[_Batch]:
     """Yield batches, those that need no compilation first."""
     interpreted = examples // EXAMPLES_PER_INTERPRETED
@@ -147,7 +173,7 @@ def _batches(
         schedule = _drawn(kernel, seed, number, sketched=number % 2 == 1)
         trial = Trial(kernel, schedule, "interpreted", prepare)
         yield _Batch(trial, "contiguous", range(seed + number, seed + number + 1))
-    random = examples // EXAMPLES_PER_SCHEDULE
+    random = examples // per_schedule
     edges = [
         seed + interpreted + (examples - interpreted) * part // (random + 2)
         for part in range(random + 3)
@@ -176,6 +202,13 @@ def _checked(kernel: Kernel, batches: Iterable[_Batch]) -> Report:
             refusal = refusal or str(error)
         else:
             counts[batch.trial.engine] += 1
+    outside = sum(bool(each.refused) for each in comparisons)
+    if comparisons and outside == len(comparisons):
+        raise ArgumentError(
+            f"{kernel.name}: all examples had a subscript out of range: "
+            f"{comparisons[0].refused}; state what holds with tdsl.assume, or pass "
+            "prepare=, which may change the random arguments"
+        )
     return Report(
         kernel.name,
         len(comparisons),
@@ -186,6 +219,7 @@ def _checked(kernel: Kernel, batches: Iterable[_Batch]) -> Report:
         counts["interpreted"],
         counts["refused"],
         refusal,
+        outside,
     )
 
 
@@ -194,19 +228,24 @@ def _run(batch: _Batch) -> list[Comparison]:
     draw = draw_quick_case if trial.engine == "interpreted" else draw_case
     comparisons = []
     for seed in batch.seeds:
-        case = draw(
-            trial.kernel.function,
-            seed,
-            trial.kernel.numerics,
-            layout=batch.layout,
-            near=tile_sizes(trial.schedule),
-        )
-        if case is None:
-            continue
-        try:
-            comparisons.append(trial.run(case))
-        except FailedCheck as error:
-            raise shrunk(trial, case, error) from None
+        for attempt in range(ATTEMPTS):
+            case = draw(
+                trial.kernel.function,
+                seed + 1_000_003 * attempt,
+                trial.kernel.numerics,
+                layout=batch.layout,
+                near=tile_sizes(trial.schedule),
+            )
+            if case is None:
+                break
+            try:
+                comparison = trial.run(case)
+            except FailedCheck as error:
+                raise shrunk(trial, case, error) from None
+            if not comparison.refused or case.data == "outside":
+                break
+        if case is not None:
+            comparisons.append(comparison)
     return comparisons
 
 

@@ -16,7 +16,8 @@ from ..errors import TdslError
 from ..kernel import Kernel
 from ..schedules.schedule import Schedule
 from .case import Case
-from .checking import EXAMPLES, check, check_schedule
+from .checking import check, check_schedule
+from .effort import EXAMPLES
 from .marking import Marks, marks_of
 from .running import Trial
 
@@ -35,15 +36,15 @@ class Plan:
     def run(self) -> None:
         """Check; raise where something is wrong."""
         kernel, options = self.kernel, self.options
-        examples, seed = options.examples or EXAMPLES, options.seed or 0
+        seed = options.seed or 0
         if self.entry is None:
-            check(kernel, examples=examples, seed=seed, prepare=options.prepare)
+            check(kernel, examples=options.examples, seed=seed, prepare=options.prepare)
             return
         schedule = Schedule.from_json(kernel.function, self.entry.schedule)
         check_schedule(
             kernel,
             schedule,
-            examples=max(1, examples // 2),
+            examples=max(1, (options.examples or EXAMPLES) // 2),
             seed=seed,
             prepare=options.prepare,
         )

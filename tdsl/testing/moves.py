@@ -7,7 +7,7 @@ the parameter, from the names that exist in the loops as they are by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from math import prod
 from types import MappingProxyType
@@ -41,6 +41,12 @@ LARGEST_PROGRAM = 200
 LARGEST_UNROLLED = 64
 """How many copies of a statement unrolling may make."""
 
+LANES = 16
+"""How many lanes of a vectorized loop count as one copy."""
+
+MOST_LAUNCHES = 1000
+"""How often threads may be started, as far as sizes are fixed."""
+
 
 class NoArgumentError(ScheduleError):
     """Give a move up: the loops offer nothing that one of its arguments could be."""
@@ -73,9 +79,13 @@ def is_proved(schedule: Schedule, numerics: Numerics) -> bool:
 
 
 def is_small(function: Function) -> bool:
-    """Whether *function* compiles in reasonable time."""
+    """Whether *function* compiles, and starts its threads, in reasonable time."""
     size = sum(1 for _ in walk(function))
-    return size <= LARGEST_PROGRAM and _copies(function) <= LARGEST_UNROLLED
+    return (
+        size <= LARGEST_PROGRAM
+        and _copies(function) <= LARGEST_UNROLLED
+        and _launches(function) <= MOST_LAUNCHES
+    )
 
 
 def tile_sizes(schedule: Schedule | None) -> list[int]:
@@ -308,12 +318,37 @@ ARGUMENTS: Mapping[str, Callable[[Function, Choices], Value]] = MappingProxyType
 
 
 def _copies(function: Function) -> int:
-    """Return how often unrolling writes a statement out, at most."""
+    """Return how often unrolling and vectors write a statement out, at most."""
     return max(
-        prod(
-            -(-(fixed_extent(loop) or 1) // loop.step)
-            for loop in outer
-            if isinstance(loop, For) and loop.kind is LoopKind.UNROLLED
+        prod(_turns([loop]) for loop in nest if loop.kind is LoopKind.UNROLLED)
+        * prod(
+            -(-_turns([loop]) // LANES)
+            for loop in nest
+            if loop.kind is LoopKind.VECTORIZED
         )
-        for _, outer in walk_nest(function.body)
+        for nest in _nests(function)
     )
+
+
+def _launches(function: Function) -> int:
+    """Return how often a parallel loop starts, at most."""
+    return max(
+        (
+            _turns(nest[:depth])
+            for nest in _nests(function)
+            for depth, loop in enumerate(nest)
+            if loop.kind is LoopKind.PARALLEL
+        ),
+        default=0,
+    )
+
+
+def _nests(function: Function) -> Iterator[list[For]]:
+    """Yield the loops around each statement."""
+    for _, outer in walk_nest(function.body):
+        yield [each for each in outer if isinstance(each, For)]
+
+
+def _turns(nest: Iterable[For]) -> int:
+    """Return how often the body of *nest* runs, as far as extents are fixed."""
+    return prod(-(-(fixed_extent(loop) or 1) // loop.step) for loop in nest)

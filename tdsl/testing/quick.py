@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from ..analysis.cost import cost
+from ..errors import ArgumentError
 from ..ir.nodes import Function
 from ..ir.numerics import Numerics
 from .case import Case, Layout, draw_case
@@ -37,14 +38,17 @@ def draw_quick_case(
 ) -> Case | None:
     """Return a random case for the interpreter, None where a few draws give none."""
     for attempt in range(_ATTEMPTS):
-        case = draw_case(
-            function,
-            seed + 100_003 * attempt,
-            numerics,
-            layout=layout,
-            near=near,
-            largest=LARGEST_PRODUCT,
-        )
+        try:
+            case = draw_case(
+                function,
+                seed + 100_003 * attempt,
+                numerics,
+                layout=layout,
+                near=near,
+                largest=LARGEST_PRODUCT,
+            )
+        except ArgumentError:  # there are only larger sizes
+            return None
         if is_quick(function, case.dims):
             return case
     return None

@@ -12,7 +12,8 @@ from ..plans import prove
 from ..schedules.schedule import Schedule
 from .case import Case
 from .failures import Engine, FailedCheck
-from .running import Prepare, Trial
+from .isolation import Child, CrashError
+from .running import Prepare, Trial, trials_apart
 from .shrinking import shortest, shrunk
 
 WRONG = "wrong result"
@@ -22,8 +23,8 @@ WRONG = "wrong result"
 class Symptom:
     """A way to fail: its *kind*, which reduction keeps, its *text*, and where it shows.
 
-    The kinds are "refuted", "unknown", "does not compile", "wrong result", and the
-    names of exceptions that are no errors of tdsl's.
+    The kinds are "refuted", "unknown", "does not compile", "wrong result", "crash" of
+    the process, and the names of exceptions that are no errors of tdsl's.
     """
 
     kind: str
@@ -54,12 +55,16 @@ def symptom_of(
     schedule: Schedule,
     cases: Sequence[Case],
     prepare: Prepare | None = None,
+    child: Child | None = None,
 ) -> Symptom | None:
-    """Return how *schedule* fails, or None where it is proved and right on *cases*."""
+    """Return how *schedule* fails, or None where it is proved and right on *cases*.
+
+    Machine code runs in *child*, if there is one, and may crash there.
+    """
     certificate = prove(kernel.function, schedule, kernel.numerics)
     if certificate.verdict != "proved":
         return Symptom(certificate.verdict, str(certificate), cases[0])
-    trial = Trial(kernel, schedule, "compiled", prepare)
+    trial = Trial(kernel, schedule, "compiled", prepare, child)
     for case in cases:
         try:
             trial.run(case)
@@ -70,6 +75,8 @@ def symptom_of(
             return Symptom(WRONG, str(failed), case, failed)
         except BackendError as error:
             return Symptom("does not compile", str(error), case)
+        except CrashError as error:
+            return Symptom("crash", f"crash: {error}", case)
         except Exception as error:
             kind = type(error).__name__
             return Symptom(kind, f"{kind}: {error}", case)
@@ -81,18 +88,34 @@ def reduce_schedule(
     schedule: Schedule,
     cases: Sequence[Case],
     prepare: Prepare | None = None,
+    *,
+    apart: bool = False,
 ) -> Reduction | None:
     """Return the shortest part of *schedule* that fails as it does, None if none does.
 
     Steps are left out and arguments made plainer while the kind of failure stays the
-    same. A case with a wrong result is made smaller too.
+    same. A case with a wrong result is made smaller too. With *apart* machine code runs
+    in a child process, where the system has forks: then it may even crash.
     """
     reject_faults(kernel.function)
-    found = symptom_of(kernel, schedule, cases, prepare)
+    if not apart:
+        return _reduced(kernel, schedule, cases, prepare, None)
+    with trials_apart(kernel, prepare) as child:
+        return _reduced(kernel, schedule, cases, prepare, child)
+
+
+def _reduced(
+    kernel: Kernel,
+    schedule: Schedule,
+    cases: Sequence[Case],
+    prepare: Prepare | None,
+    child: Child | None,
+) -> Reduction | None:
+    found = symptom_of(kernel, schedule, cases, prepare, child)
     if found is None:
         return None
     if found.failure is not None:
-        trial = Trial(kernel, schedule, "compiled", prepare)
+        trial = Trial(kernel, schedule, "compiled", prepare, child)
         failed = shrunk(trial, found.case, found.failure)
         least = failed.failure.schedule
         assert least is not None
@@ -102,7 +125,7 @@ def reduce_schedule(
 
     def fails(candidate: Schedule) -> bool:
         nonlocal best
-        symptom = symptom_of(kernel, candidate, [found.case], prepare)
+        symptom = symptom_of(kernel, candidate, [found.case], prepare, child)
         if symptom is None or symptom.kind != found.kind:
             return False
         best = symptom

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, get_args
 
@@ -12,14 +13,15 @@ from numpy.typing import NDArray
 
 from ..backends.comparison import Comparison, compare
 from ..backends.error_bound import Result, evaluate_with_bound
-from ..backends.poison import poisoned_call
+from ..backends.poison import guarded_call, poisoned_call
 from ..backends.reference import Order, interpret
-from ..errors import ArgumentError, CheckError
+from ..errors import ArgumentError, CheckError, SubscriptError
 from ..ir.nodes import Function, Role
 from ..kernel import Kernel
 from ..schedules.schedule import Schedule
 from .case import Case
 from .failures import Engine, FailedCheck, Failure, OutOfBoundError
+from .isolation import Child, child
 from .layouts import Placed, placed
 from .quick import is_quick
 from .values import make_arrays
@@ -33,13 +35,15 @@ Prepare = Callable[[Arrays, Mapping[str, int]], None]
 class Trial:
     """A kernel with the schedule and the engine that are on trial.
 
-    *schedule* None is the kernel's own: explicit, tuned or default.
+    *schedule* None is the kernel's own: explicit, tuned or default. Machine code runs
+    in *child*, made by `trials_apart`, if there is one.
     """
 
     kernel: Kernel
     schedule: Schedule | None = None
     engine: Engine = "compiled"
     prepare: Prepare | None = None
+    child: Child | None = None
 
     @cached_property
     def compiled(self) -> Kernel:
@@ -52,7 +56,11 @@ class Trial:
         """Run on *case* and compare; raise `FailedCheck` where something is wrong.
 
         The run is private and poisoned: what is not written, or written outside, shows.
+        Where a subscript is out of range, the call has to say so.
         """
+        if self.child is not None and self.engine == "compiled":
+            found: Comparison = self.child.call(self.schedule, case)
+            return found
         function = self.kernel.function
         arrays = make_arrays(function, case)
         if self.prepare is not None:
@@ -60,10 +68,13 @@ class Trial:
         expected = evaluate_with_bound(
             function, arrays, case.dims, self.kernel.numerics
         )
-        if is_quick(function, case.dims):
-            self._check_meaning(case, arrays, expected)
-        call = self._interpret if self.engine == "interpreted" else self._call
+        if is_quick(function, case.dims) or case.data == "outside":
+            try:
+                self._check_meaning(case, arrays, expected)
+            except SubscriptError as error:
+                return self._check_refusal(case, arrays, error)
         damage: list[str] = []
+        call = self._engine_call
         try:
             outcome = poisoned_call(
                 lambda *arguments: damage.extend(call(case, arguments)),
@@ -73,6 +84,8 @@ class Trial:
             )
         except CheckError as error:  # of the interpreter, which checks each access
             raise self.failed(case, str(error)) from error
+        except SubscriptError as error:
+            return self._check_refused(case, arrays, expected, error)
         faults = [*outcome.faults, *dict.fromkeys(damage)]
         if faults:
             raise self.failed(case, "; ".join(faults))
@@ -105,6 +118,45 @@ class Trial:
             reason = "; ".join(outcome.faults) or str(comparison)
             raise self.failed(case, f"the reference interpreter disagrees: {reason}")
 
+    def _check_refused(
+        self,
+        case: Case,
+        arrays: Arrays,
+        expected: Mapping[str, Result],
+        error: SubscriptError,
+    ) -> Comparison:
+        """Take the refusal of a call only where the kernel means it."""
+        try:
+            self._check_meaning(case, arrays, expected)
+        except SubscriptError as meant:
+            return self._check_refusal(case, arrays, meant)
+        raise self.failed(case, f"all subscripts are in range, but: {error}") from error
+
+    def _check_refusal(
+        self, case: Case, arrays: Arrays, meant: SubscriptError
+    ) -> Comparison:
+        """Call where a subscript is out of range, which has to be reported."""
+        reported: list[SubscriptError] = []
+        damage: list[str] = []
+
+        def run(*arguments: Any) -> None:
+            try:
+                damage.extend(self._engine_call(case, arguments))
+            except SubscriptError as error:
+                reported.append(error)
+
+        faults = [*guarded_call(run, self.kernel.function, arrays, case.dims), *damage]
+        if not reported:
+            faults.append(f"no error was raised, but the call ought to say: {meant}")
+        if faults:
+            raise self.failed(case, "; ".join(dict.fromkeys(faults)))
+        return replace(compare({}, {}), refused=str(reported[0]))
+
+    def _engine_call(self, case: Case, arguments: Sequence[Any]) -> Sequence[str]:
+        if self.engine == "interpreted":
+            return self._interpret(case, arguments)
+        return self._call(case, arguments)
+
     def _interpret(self, case: Case, arguments: Sequence[Any]) -> Sequence[str]:
         assert self.schedule is not None, "the kernel's own schedule is compiled"
         orders = get_args(Order)
@@ -124,6 +176,19 @@ class Trial:
         else:
             self.compiled(*given, **case.dims)
         return _copied_back([p.tensor.name for p in params], arguments, used)
+
+
+@contextmanager
+def trials_apart(kernel: Kernel, prepare: Prepare | None) -> Iterator[Child | None]:
+    """Lend a process for compiled trials of *kernel*; None where there is none."""
+    known: dict[Schedule | None, Trial] = {}
+
+    def run(schedule: Schedule | None, case: Case) -> Comparison:
+        trial = Trial(kernel, schedule, "compiled", prepare)
+        return known.setdefault(schedule, trial).run(case)
+
+    with child(run) as made:
+        yield made
 
 
 def _copied_back(

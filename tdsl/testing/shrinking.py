@@ -12,6 +12,7 @@ from ..schedules.schedule import Schedule
 from ..schedules.trace import Step, Value, parameters_of
 from .case import Case, smaller
 from .failures import FailedCheck
+from .isolation import CrashError
 from .moves import is_proved, tile_sizes
 from .quick import draw_quick_case, is_quick
 from .running import Trial
@@ -232,6 +233,6 @@ def _failing(trial: Trial, cases: Sequence[Case]) -> _Found | None:
             return _Found(trial, case, error)
         except CheckError as error:
             return _Found(trial, case, trial.failed(case, str(error)))
-        except BackendError:
-            return None
+        except (BackendError, CrashError):
+            return None  # another failure
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..errors import MissingPackageError
 from ..ir.nodes import Function, Role
 from ..kernel import Kernel
 from ..schedules.schedule import Schedule
-from .case import DATA, LAYOUTS, Case, Data, Layout, draw_dims, is_finite
+from .case import DATA, LAYOUTS, Case, Data, Layout, draw_dims, is_finite, kinds
 from .choices import Choices
 from .layouts import placed
 from .moves import random_schedule
@@ -57,7 +57,8 @@ def _sizes(
 
 def cases(kernel: Kernel) -> SearchStrategy[Case]:
     """Generate what `run_case` takes."""
-    return st.builds(Case, dims(kernel), _NUMBERS, _data(kernel), _layouts())
+    data = _data(kernel, kinds(kernel.function))
+    return st.builds(Case, dims(kernel), _NUMBERS, data, _layouts())
 
 
 def arrays(
@@ -98,9 +99,9 @@ def schedules(kernel: Kernel, *, moves: int = MOVES) -> SearchStrategy[Schedule]
     )
 
 
-def _data(kernel: Kernel) -> SearchStrategy[Data]:
+def _data(kernel: Kernel, data: Sequence[Data] = DATA) -> SearchStrategy[Data]:
     fast = kernel.numerics == "fast"
-    return st.sampled_from([d for d in DATA if not fast or is_finite(d)])
+    return st.sampled_from([d for d in data if not fast or is_finite(d)])
 
 
 def _layouts() -> SearchStrategy[Layout]:

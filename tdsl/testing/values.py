@@ -9,7 +9,7 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.index_inputs import draw_subscripts
+from ..backends.index_inputs import draw_subscripts, move_outside
 from ..ir.dtypes import DType
 from ..ir.nodes import Function, Param, Role
 from .case import Case, Data, subscripts
@@ -21,11 +21,14 @@ _SMALL_INTEGER = 9
 def make_arrays(function: Function, case: Case) -> dict[str, NDArray[Any]]:
     """Return the arguments of *case* by name, without the outputs, in C order."""
     random = np.random.default_rng((case.seed, 1))
-    return {
+    arrays = {
         param.tensor.name: make_array(function, param, case.dims, case.data, random)
         for param in function.params
         if param.role is not Role.OUTPUT
     }
+    if case.data == "outside":
+        move_outside(function, arrays, case.dims, random)
+    return arrays
 
 
 def make_array(
@@ -41,6 +44,7 @@ def make_array(
     decades to both sides of 1. tiny: around and below the smallest normal number. huge:
     from the root of the largest number to itself. special: normal numbers with zeros
     of both signs, infinities and NaN among them, extreme values among integers.
+    outside: as normal; `make_arrays` then moves one subscript out of its range.
     """
     used = draw_subscripts(function, param, dims, random)
     if used is not None:
@@ -93,7 +97,7 @@ def _floats(
 ) -> NDArray[np.float64]:
     values: NDArray[np.float64] = np.asarray(random.standard_normal(shape))
     match data:
-        case "normal":
+        case "normal" | "outside":
             return values
         case "integers":
             small = random.integers(-_SMALL_INTEGER, _SMALL_INTEGER + 1, shape)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import runpy
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from tdsl.ir.dims import dim
 from tdsl.ir.dtypes import f64
 from tdsl.kernel import Kernel
 from tdsl.testing import Case, FailedCheck
+from tdsl.testing.isolation import CrashError, child
 from tdsl.testing.kernel_text import NoTextError, kernel_text
 from tdsl.testing.reduction import reduce_schedule
 from tdsl.testing.scripts import read_schedule, script_of
@@ -89,6 +92,43 @@ def test_a_backend_that_crashes_is_a_symptom_too() -> None:
     assert found is not None
     assert str(found.schedule) == 'schedule.parallelize("i")'
     assert found.symptom.text == "ZeroDivisionError: in the backend"
+
+
+def test_a_process_that_crashes_is_a_symptom_too() -> None:
+    def crash(*arguments: object) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def when(function: object) -> bool:
+        return "parallel" in str(function)
+
+    crashing = Kernel(SCALE, backend=Altered(change=crash, when=when))
+    schedule = crashing.schedule().split("i", 4).split("j", 4).parallelize("i_o")
+    found = reduce_schedule(crashing, schedule, CASES, apart=True)
+    assert found is not None
+    assert str(found.schedule) == 'schedule.parallelize("i")'
+    assert found.symptom.kind == "crash"
+    assert found.symptom.text == "crash: killed by SIGSEGV while its code ran"
+
+
+def test_a_wrong_result_is_as_small_in_another_process() -> None:
+    schedule = WRONG_IF_UNROLLED.schedule().split("i", 4).split("j", 4).unroll("j_i")
+    here = reduce_schedule(WRONG_IF_UNROLLED, schedule, CASES)
+    there = reduce_schedule(WRONG_IF_UNROLLED, schedule, CASES, apart=True)
+    assert here is not None and there is not None
+    assert here.schedule == there.schedule
+    assert here.symptom.text == there.symptom.text
+
+
+def test_errors_that_cannot_be_sent_are_told() -> None:
+    class LocalError(Exception):
+        pass
+
+    def fail() -> None:
+        raise LocalError("here")
+
+    with child(fail) as made, pytest.raises(CrashError, match="LocalError: here"):
+        assert made is not None
+        made.call()
 
 
 # --- the command ------------------------------------------------------------------

@@ -16,7 +16,8 @@ from tdsl.tuner.process import Interrupted, Worker, WorkerLost, pinned_environme
 from tdsl.tuner.timing import TimingLimits
 
 COMMAND = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
-LIMITS = {"compile": 5.0, "check": 5.0, "time": 5.0}
+LIMITS = {"compile": 60.0, "check": 60.0, "time": 60.0}
+"""Never reached, however busy the machine is."""
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_a_hang_is_killed(worker: Worker) -> None:
     start = time.monotonic()
     with pytest.raises(WorkerLost, match=r"time limit \(compile\)"):
         worker.ask({"do": "load", "name": "hang"}, {"compile": 0.5})
-    assert time.monotonic() - start < 3.0
+    assert time.monotonic() - start < 50.0  # and the hang takes 60
     assert not Path(f"/proc/{pid}").exists()
 
 
@@ -112,7 +113,7 @@ def test_a_pair_is_timed(worker: Worker) -> None:
     message = {"do": "pair", "rival": program, "candidate": program, "limits": limits}
     reply = worker.ask(message, LIMITS)
     assert len(reply["rival"]) == len(reply["candidate"]) >= 3
-    assert 0.0004 < min(reply["candidate"]) < 0.1
+    assert 0.0004 < min(reply["candidate"]) < 0.4  # a call, of at least 0.5 ms
 
 
 def test_the_worker_dies_with_its_parent() -> None:
