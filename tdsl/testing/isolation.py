@@ -109,7 +109,7 @@ def _answer(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
         found = pickle.dumps(outcome)
         pickle.loads(found)
     except Exception:
-        error = outcome[1]
-        unknown = CrashError(f"{type(error).__name__}: {error}")
+        unsent = outcome[1]
+        unknown = CrashError(f"{type(unsent).__name__}: {unsent}")
         found = pickle.dumps((True, unknown))
     return found
