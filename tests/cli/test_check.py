@@ -56,7 +56,7 @@ def test_the_options_win_over_the_mark_and_the_mark_over_the_defaults(
     assert main(["check", f"{marked}:double", *options]) == 0
     prepare = {"prepare": None}
     assert asked == [
-        {"numerics": "reassoc", "examples": 100, "seed": 0, **prepare},
+        {"numerics": "reassoc", "examples": None, "seed": 0, **prepare},
         {"numerics": "reassoc", "examples": 7, "seed": 3, **prepare},
         {"numerics": "bitwise", "examples": 9, "seed": 0, **prepare},
     ]

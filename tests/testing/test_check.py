@@ -73,7 +73,7 @@ def test_a_wrong_last_column_is_found_and_made_small() -> None:
 
 
 def test_the_printed_line_repeats_the_failure() -> None:
-    line = str(failure(WRONG_IF_UNROLLED, examples=100)).rpartition("to repeat: ")[2]
+    line = str(failure(WRONG_IF_UNROLLED, examples=100, seed=2)).rpartition("to repeat: ")[2]
     with pytest.raises(FailedCheck, match=r"Y\[.* is "):
         eval(line, {"tdsl": tdsl, "scale": WRONG_IF_UNROLLED})
     assert eval(line, {"tdsl": tdsl, "scale": RIGHT}).passed
@@ -120,7 +120,7 @@ def test_a_wrong_schedule_is_reported_with_its_shortest_form() -> None:
 
 
 def test_random_schedules_meet_a_fault_that_few_of_them_have() -> None:
-    failed = failure(WRONG_IF_UNROLLED, examples=100).failure
+    failed = failure(WRONG_IF_UNROLLED, examples=100, seed=2).failure
     assert failed.schedule is not None
     names = [each.primitive for each in failed.schedule.steps]
     assert names == ["split", "unroll"]
