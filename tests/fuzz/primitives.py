@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from tdsl.errors import ScheduleError
-from tdsl.ir.nodes import Function, Gather, Load, Reduce, Scatter, Store
+from tdsl.ir.nodes import For, Function, Gather, Load, Reduce, Scatter, Store
 from tdsl.ir.walk import allocations, loops, walk
 from tdsl.schedules.enclosing import enclose
 from tdsl.schedules.index_sets import cut, tighten
@@ -107,6 +107,28 @@ def _shifted_merge(function: Function, rng: random.Random) -> Function:
     return merge(moved, axes[first], second)
 
 
+def _time_tiles(function: Function, rng: random.Random) -> Function:
+    """Tile a loop in time and one inside it, skewed enough or not."""
+    axes = [*loops(function)]
+    time = rng.choice(axes)
+    inside = [n.axis for n in walk(loops(function)[time]) if isinstance(n, For)][1:]
+    if not inside:
+        raise ScheduleError("a loop in time has loops inside")
+    space, *others = inside
+    for other in others[:1]:
+        if rng.random() < 0.7:
+            moved = shift(function, other, rng.choice([0, 1, 1, 2]))
+            try:
+                function = merge(moved, space, other)
+            except ScheduleError:
+                continue
+    factor = rng.choice([0, 1, 1, 2, 2, 3])
+    if factor:
+        function = skew(function, time, space, factor)
+    sizes = [rng.choice([2, 3, 4]), rng.choice([2, 3, 4])]
+    return tile(function, (time, space), sizes, origin=rng.choice([None, 0, 0]))
+
+
 def _enclose(function: Function, rng: random.Random) -> Function:
     inside = rng.choice([_axis(function, rng), _label(function, rng)])
     axis = f"one_{len(loops(function))}"
@@ -169,6 +191,8 @@ STEPS: tuple[Step, ...] = (
     _merge,
     _merge,
     _shifted_merge,
+    _time_tiles,
+    _time_tiles,
     _enclose,
     _cut,
     _tighten,
