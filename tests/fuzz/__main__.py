@@ -18,10 +18,16 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=1_000, help="faults to plant")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--compiled", type=int, default=0, help="pairs to compile")
     options = parser.parse_args()
     started = time.perf_counter()
     report = run_campaigns(
-        options.pairs, options.faults, options.seed, options.processes, _progress
+        options.pairs,
+        options.faults,
+        options.seed,
+        options.processes,
+        options.compiled,
+        _progress,
     )
     print(report)
     print(f"{time.perf_counter() - started:.0f} s")

@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from typing import Any
 from unittest import mock
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tdsl.analysis import validate as proof
 from tdsl.analysis.validate import validate
@@ -27,6 +25,7 @@ from tdsl.ir.numerics import Numerics
 from tdsl.ir.printer import print_function
 from tdsl.ir.walk import chosen_accesses, loops
 
+from .compiled import Arrays, find_compiled_difference, is_exact, random_arrays
 from .execute import (
     ORDERS,
     Buffer,
@@ -61,6 +60,8 @@ class Report:
     faults: int = 0
     interpreted: int = 0
     traced: int = 0
+    compiled: int = 0
+    wanted: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -84,6 +85,7 @@ class Report:
             f"99% {times[len(times) * 99 // 100]:.1f} ms, worst {times[-1]:.0f} ms"
         )
         lines.append(f"{self.interpreted} pairs also run by the reference interpreter")
+        lines.append(f"{self.compiled} pairs also compiled")
         lines.append(f"{self.traced} pairs also proved without the order of accesses")
         lines.append(f"{len(self.failures)} findings")
         return "\n".join([*lines, *self.failures])
@@ -94,6 +96,7 @@ class Report:
         self.faults += other.faults
         self.interpreted += other.interpreted
         self.traced += other.traced
+        self.compiled += other.compiled
         self.verdicts += other.verdicts
         self.kinds += other.kinds
         self.reasons += other.reasons
@@ -116,22 +119,30 @@ def run_campaigns(
     faults: int,
     seed: int,
     processes: int,
+    compiled: int = 0,
     progress: Callable[[Report], None] = lambda _: None,
 ) -> Report:
     """Run a campaign in parts, *processes* of them at a time."""
     report = Report()
     parts = -(-max(pairs, faults) // CHUNK)
     jobs = [
-        (_share(pairs, parts, n), _share(faults, parts, n), f"{seed}/{n}")
+        (
+            *(_share(count, parts, n) for count in (pairs, faults, compiled)),
+            f"{seed}/{n}",
+        )
         for n in range(parts)
     ]
     # isl keeps what it has seen: a fresh process now and then keeps memory small.
     context = get_context("spawn")
     with ProcessPoolExecutor(processes, context, max_tasks_per_child=8) as pool:
-        for done in as_completed([pool.submit(run_campaign, *job) for job in jobs]):
+        for done in as_completed([pool.submit(_run_part, *job) for job in jobs]):
             report.add(done.result())
             progress(report)
     return report
+
+
+def _run_part(pairs: int, faults: int, compiled: int, seed: str) -> Report:
+    return run_campaign(pairs, faults, seed, compiled=compiled)
 
 
 def _share(total: int, parts: int, number: int) -> int:
@@ -143,10 +154,15 @@ def run_campaign(
     faults: int,
     seed: int | str,
     progress: Callable[[Report], None] = lambda _: None,
+    *,
+    compiled: int = 0,
 ) -> Report:
-    """Try *pairs* random schedules and plant *faults* mistakes."""
+    """Try *pairs* random schedules and plant *faults* mistakes.
+
+    Of the pairs that are proved, *compiled* run as machine code too.
+    """
     rng = random.Random(seed)
-    report = Report()
+    report = Report(wanted=compiled)
     while report.pairs < pairs or report.faults < faults:
         numerics, dtype = rng.choice(CLASSES)
         kernel = random_program(rng, dtype)
@@ -253,6 +269,8 @@ def judge(report: Report, expected: Expected, scheduled: Function, fault: str) -
     if verdict == "proved" and not difference and number % 5 == 0:
         report.traced += 1
         difference = find_other_verdict(expected, scheduled)
+    if verdict == "proved" and not difference and report.compiled < report.wanted:
+        difference = _compiled_difference(report, expected, scheduled)
     if difference and fault and verdict == "refuted":
         report.faults += 1
         report.kinds[fault] += 1
@@ -279,6 +297,17 @@ def find_difference(expected: Expected, scheduled: Function) -> str:
             if text:
                 return f"{text} at {dims}, {order}"
     return ""
+
+
+def _compiled_difference(
+    report: Report, expected: Expected, scheduled: Function
+) -> str:
+    kernel, numerics = expected.function, expected.numerics
+    if kernel == scheduled or not is_exact(kernel):
+        return ""
+    report.compiled += 1
+    choices = [dims for dims, _ in expected.results]
+    return find_compiled_difference(kernel, scheduled, numerics, choices)
 
 
 def find_other_verdict(expected: Expected, scheduled: Function) -> str:
@@ -313,15 +342,8 @@ def find_reference_difference(expected: Expected, scheduled: Function) -> str:
 
 def _interpreted(
     function: Function, dims: dict[str, int], order: ReferenceOrder
-) -> dict[str, NDArray[Any]]:
-    rng = np.random.default_rng(2)
-    arrays: dict[str, NDArray[Any]] = {}
-    for param in function.params:
-        shape = [size.evaluate(dims) for size in param.tensor.shape]
-        values = rng.integers(-9, 10, shape)
-        if param.tensor.name in function.assumptions.injective:
-            values = rng.permutation(values.size)
-        arrays[param.tensor.name] = np.array(values, param.tensor.dtype.numpy)
+) -> Arrays:
+    arrays = random_arrays(function, dims)
     interpret(function, arrays, dims, order=order)
     return arrays
 

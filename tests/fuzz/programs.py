@@ -42,6 +42,7 @@ from tdsl.ir.nodes import (
     Stmt,
     Store,
     Tensor,
+    Unary,
 )
 from tdsl.ir.walk import rewrite_block
 
@@ -295,7 +296,7 @@ class _Generator:
             return self.scatter(target, index, value, loops)
         if self.rng.random() < 0.45:
             op = self.rng.choice(
-                [ReduceOp.ADD, ReduceOp.ADD, ReduceOp.MUL, ReduceOp.MAX]
+                [ReduceOp.ADD, ReduceOp.ADD, ReduceOp.MUL, ReduceOp.MAX, ReduceOp.MIN]
             )
             return Reduce(op, target, index, value, self.instance(loops))
         return Store(target, index, value, self.instance(loops))
@@ -378,7 +379,10 @@ class _Generator:
         if kind < 0.55:
             condition = Binary("lt", left, right, boolean)
             return Select(condition, left, self.expr(loops, depth + 1), self.dtype)
-        return Binary(rng.choice(["add", "sub", "mul", "max"]), left, right, self.dtype)
+        if kind < 0.6:
+            return Unary("neg", left, self.dtype)
+        op = rng.choice(["add", "add", "sub", "mul", "mul", "max", "min"])
+        return Binary(op, left, right, self.dtype)
 
     def filled(self, tensor: Tensor, value: Expr) -> Stmt:
         """Return a nest that writes all of *tensor*."""
@@ -422,6 +426,8 @@ def random_program(rng: random.Random, dtype: DType = i64) -> Function:
     params, statements = _arguments(generator)
     if generator.chooses and rng.random() < 0.6:
         params.append(Param(generator.key("P"), Role.INPUT))
+    if rng.random() < 0.2:
+        params.append(Param(generator.tensor("s", 0), Role.INPUT))
     if rng.random() < 0.35:
         tensor = generator.tensor("L", rng.choice([1, 1, 2]))
         statements.append(Alloc(tensor, Memory.ARRAY))
