@@ -42,6 +42,8 @@ def _label(function: Function, rng: random.Random) -> str:
             if isinstance(node, Store | Reduce | Scatter) and node.instance
         }
     )
+    if not found:
+        raise ScheduleError("no statement is left")
     return rng.choice(found)
 
 
@@ -212,7 +214,7 @@ def random_schedule(function: Function, rng: random.Random) -> Function:
     """Apply up to four primitives that do not refuse."""
     wanted = rng.choice([1, 2, 3, 4])
     for _ in range(20):
-        if not wanted:
+        if not wanted or not loops(function):  # `tighten` may find that nothing runs
             break
         try:
             scheduled = rng.choice(STEPS)(function, rng)
