@@ -7,6 +7,7 @@ a guess.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import gcd
 
 from ..ir.affine import Affine, Atom, FloorDiv, affine
@@ -32,41 +33,60 @@ def multiple_of(form: Affine, loops: Loops, dims: Mapping[str, Dim]) -> int:
 
 def is_nonnegative(form: Affine, loops: Loops, dims: Mapping[str, Dim]) -> bool:
     """Return whether *form* >= 0 is shown inside *loops* (outermost first)."""
-    for atom, coefficient in form.terms:
-        if isinstance(atom, FloorDiv):
-            rest = form - Affine(((atom, coefficient),))
-            positive = coefficient > 0 and is_nonnegative(atom.numerator, loops, dims)
-            if positive and is_nonnegative(rest, loops, dims):
-                return True
-            scaled = _without_floor(rest, atom, coefficient)
-            if is_nonnegative(scaled, loops, dims):
-                return True
-            return _is_floor_nonnegative(form, atom, loops, dims)
-    axis = _innermost(form, loops)
-    if axis is None:
-        least = _least(form, dims)
-        return least is not None and least >= 0
-    return any(
-        is_nonnegative(form.substitute({axis: limit}), loops, dims)
-        for limit in _limits(loops[axis], lowest=form.coefficient(axis) > 0)
-    )
+    return _Search(dims).shows(form, loops)
 
 
-def _is_floor_nonnegative(
-    form: Affine, floor: FloorDiv, loops: Loops, dims: Mapping[str, Dim]
-) -> bool:
-    """Return whether *form* is >= 0 where *floor* is the least it can be, or greatest.
+_FORMS = 1000
+"""How many forms a search looks at: tiles of skewed tiles have any number of them."""
 
-    That is exact where nothing else depends on the innermost axis of the floor.
-    """
-    axis = _innermost(floor.numerator, loops)
-    if axis is None:
-        return False
-    outside = {each: loop for each, loop in loops.items() if each != axis}
-    return any(
-        is_nonnegative(low, outside, dims)
-        for low in _extremes(form, {axis: loops[axis]})
-    )
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The search for a reason why a form is not negative, and what it found so far."""
+
+    dims: Mapping[str, Dim]
+    known: dict[tuple[Affine, tuple[str, ...]], bool] = field(default_factory=dict)
+
+    def shows(self, form: Affine, loops: Loops) -> bool:
+        """Return whether *form* >= 0 follows from the bounds of *loops*."""
+        key = form, tuple(loops)
+        if key not in self.known:
+            if len(self.known) >= _FORMS:
+                return False
+            self.known[key] = False
+            self.known[key] = self._find(form, loops)
+        return self.known[key]
+
+    def _find(self, form: Affine, loops: Loops) -> bool:
+        for atom, coefficient in form.terms:
+            if isinstance(atom, FloorDiv):
+                rest = form - Affine(((atom, coefficient),))
+                positive = coefficient > 0 and self.shows(atom.numerator, loops)
+                if positive and self.shows(rest, loops):
+                    return True
+                if self.shows(_without_floor(rest, atom, coefficient), loops):
+                    return True
+                return self._find_floor(form, atom, loops)
+        axis = _innermost(form, loops)
+        if axis is None:
+            least = _least(form, self.dims)
+            return least is not None and least >= 0
+        limits = _limits(loops[axis], lowest=form.coefficient(axis) > 0)
+        return any(
+            self.shows(form.substitute({axis: limit}), loops) for limit in limits
+        )
+
+    def _find_floor(self, form: Affine, floor: FloorDiv, loops: Loops) -> bool:
+        """Return whether *form* is >= 0 where *floor* is the least it can be, or most.
+
+        That is exact where nothing else depends on the innermost axis of the floor.
+        """
+        axis = _innermost(floor.numerator, loops)
+        if axis is None:
+            return False
+        outside = {each: loop for each, loop in loops.items() if each != axis}
+        lows = _extremes(form, {axis: loops[axis]})
+        return any(self.shows(low, outside) for low in lows)
 
 
 def lowest(form: Affine, inner: Loops) -> tuple[Affine, ...]:
@@ -122,10 +142,11 @@ def prune_stops(
 def _prune(
     stops: Sequence[Affine], loops: Loops, dims: Mapping[str, Dim]
 ) -> tuple[Affine, ...]:
+    search = _Search(dims)
     kept = list(dict.fromkeys(stops))
     for stop in tuple(kept):
         others = [other for other in kept if other != stop]
-        if any(is_nonnegative(stop - other, loops, dims) for other in others):
+        if any(search.shows(stop - other, loops) for other in others):
             kept.remove(stop)
     return tuple(kept)
 

@@ -89,24 +89,29 @@ class Points:
         second: Occurrence,
         axes: Pair,
         fixed: frozenset[str],
+        asked: frozenset[Pair] = frozenset(),
     ) -> frozenset[Pair] | None:
         """Return points such that the first of *axes* is <= the other where they are.
 
-        *fixed* axes are the same for both. None if there are no such points.
+        *fixed* axes are the same for both. None if there are no such points, or if
+        the answer follows from that about *asked* pairs, which waits for this one.
         """
         axis, other = axes
         if axis in self[first] and other in self[second]:
             return frozenset({(axis, other)})
+        if axes in asked:
+            return None
+        asked |= {axes}
         for inner, offset, step in self._covered(first, axis):
             for same, shift, width in self._covered(second, other):
                 if (offset, step) != (shift, width):
                     continue
-                found = self.growing(first, second, (inner, same), fixed)
+                found = self.growing(first, second, (inner, same), fixed, asked)
                 if found is None or not self._aligned(
                     first, second, axes, offset, fixed
                 ):
                     continue
-                rest = self._moving(first, second, offset, fixed)
+                rest = self._moving(first, second, offset, fixed, asked)
                 if rest is not None:
                     return found | rest
         return None
@@ -143,13 +148,14 @@ class Points:
         second: Occurrence,
         offset: Affine,
         fixed: frozenset[str],
+        asked: frozenset[Pair],
     ) -> frozenset[Pair] | None:
         """Return the points that lower *offset*, all that varies in it does so."""
         result: frozenset[Pair] = frozenset()
         for axis in sorted(offset.names() - fixed - set(self.model.params)):
             if offset.coefficient(axis) > 0 or not is_linear(offset, axis):
                 return None
-            found = self.growing(first, second, (axis, axis), fixed)
+            found = self.growing(first, second, (axis, axis), fixed, asked)
             if found is None:
                 return None
             result |= found

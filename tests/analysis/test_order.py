@@ -186,3 +186,22 @@ def test_reads_of_inlined_producers_are_not_in_place() -> None:
     certificate = validate(read_function(INLINED), read_function(LATER))
     assert certificate.verdict == "refuted"
     assert "a read of A[0] sees another value" in certificate.reason
+
+
+TWICE = """
+def twice(A: inout f32[4], B: f32[4]):
+    for k in range(4):
+        A[k] = B[k] + 1.0  # S0[k]
+        A[k] = A[k] + 2.0  # S1[k]
+"""
+
+
+def test_tiles_whose_order_would_follow_from_itself() -> None:
+    crossed = TWICE.replace(
+        "    for k in range(4):\n",
+        "    for t in range(0, 2, 4):\n"
+        "        for u in range(t, t + 4, 2):\n"
+        "            for k in range(u - t, u - t + 2):\n",
+    ).replace("        A[k]", "                A[k]")
+    kernel, schedule = read_function(TWICE), read_function(crossed)
+    assert validate(kernel, schedule).verdict == "proved"

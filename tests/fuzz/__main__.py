@@ -6,7 +6,9 @@ import argparse
 import sys
 import time
 
-from .campaign import Report, run_campaign
+from .campaign import Report, run_campaigns
+
+_shown = [0]
 
 
 def main() -> int:
@@ -15,16 +17,29 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=10_000, help="pairs to compare")
     parser.add_argument("--faults", type=int, default=1_000, help="faults to plant")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--compiled", type=int, default=0, help="pairs to compile")
     options = parser.parse_args()
     started = time.perf_counter()
-    report = run_campaign(options.pairs, options.faults, options.seed, _progress)
+    report = run_campaigns(
+        options.pairs,
+        options.faults,
+        options.seed,
+        options.processes,
+        options.compiled,
+        _progress,
+    )
     print(report)
     print(f"{time.perf_counter() - started:.0f} s")
     return 1 if report.failures else 0
 
 
 def _progress(report: Report) -> None:
-    print(f"\r{report.pairs} pairs, {report.faults} faults", end="", file=sys.stderr)
+    for failure in report.failures[_shown[0] :]:
+        print(f"\n{failure}", file=sys.stderr)
+    _shown[0] = len(report.failures)
+    counts = f"{report.pairs} pairs, {report.faults} faults"
+    print(f"\r{counts}, {len(report.failures)} findings", end="", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from typing import Any
+from multiprocessing import get_context
+from unittest import mock
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tdsl.analysis import validate as proof
 from tdsl.analysis.validate import validate
 from tdsl.backends.reference import Order as ReferenceOrder
 from tdsl.backends.reference import interpret
 from tdsl.errors import CheckError
 from tdsl.ir.dtypes import DType, f32, i64
-from tdsl.ir.nodes import Dim, Function
+from tdsl.ir.nodes import Dim, Function, LoopKind
 from tdsl.ir.numerics import Numerics
 from tdsl.ir.printer import print_function
-from tdsl.ir.walk import chosen_accesses
+from tdsl.ir.walk import chosen_accesses, loops
 
+from .compiled import Arrays, find_compiled_difference, is_exact, random_arrays
 from .execute import (
     ORDERS,
     Buffer,
@@ -31,7 +35,7 @@ from .execute import (
     initial,
     ordering,
 )
-from .faults import FAULTS, MALFORMATIONS
+from .faults import FAULTS, UNSEEN
 from .primitives import random_schedule
 from .programs import random_program
 from .rewrites import random_rewrites
@@ -44,6 +48,8 @@ CLASSES: tuple[tuple[Numerics, DType], ...] = (
     ("bitwise", f32),
 )
 SIZES = (0, 1, 2, 3, 4, 6, 7)
+CHUNK = 250
+"""How many pairs a process tries before it ends and another begins."""
 
 
 @dataclass(slots=True)
@@ -53,6 +59,9 @@ class Report:
     pairs: int = 0
     faults: int = 0
     interpreted: int = 0
+    traced: int = 0
+    compiled: int = 0
+    wanted: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -76,8 +85,23 @@ class Report:
             f"99% {times[len(times) * 99 // 100]:.1f} ms, worst {times[-1]:.0f} ms"
         )
         lines.append(f"{self.interpreted} pairs also run by the reference interpreter")
+        lines.append(f"{self.compiled} pairs also compiled")
+        lines.append(f"{self.traced} pairs also proved without the order of accesses")
         lines.append(f"{len(self.failures)} findings")
         return "\n".join([*lines, *self.failures])
+
+    def add(self, other: Report) -> None:
+        """Add what another part of the campaign has seen."""
+        self.pairs += other.pairs
+        self.faults += other.faults
+        self.interpreted += other.interpreted
+        self.traced += other.traced
+        self.compiled += other.compiled
+        self.verdicts += other.verdicts
+        self.kinds += other.kinds
+        self.reasons += other.reasons
+        self.milliseconds += other.milliseconds
+        self.failures += [f for f in other.failures if f not in self.failures]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +111,58 @@ class Expected:
     function: Function
     numerics: Numerics
     results: tuple[tuple[dict[str, int], dict[str, Buffer]], ...]
+    starts: tuple[dict[str, Buffer], ...]
+
+
+def run_campaigns(
+    pairs: int,
+    faults: int,
+    seed: int,
+    processes: int,
+    compiled: int = 0,
+    progress: Callable[[Report], None] = lambda _: None,
+) -> Report:
+    """Run a campaign in parts, *processes* of them at a time."""
+    report = Report()
+    parts = -(-max(pairs, faults) // CHUNK)
+    jobs = [
+        (
+            *(_share(count, parts, n) for count in (pairs, faults, compiled)),
+            f"{seed}/{n}",
+        )
+        for n in range(parts)
+    ]
+    # isl keeps what it has seen: a fresh process now and then keeps memory small.
+    context = get_context("spawn")
+    with ProcessPoolExecutor(processes, context, max_tasks_per_child=8) as pool:
+        for done in as_completed([pool.submit(_run_part, *job) for job in jobs]):
+            report.add(done.result())
+            progress(report)
+    return report
+
+
+def _run_part(pairs: int, faults: int, compiled: int, seed: str) -> Report:
+    return run_campaign(pairs, faults, seed, compiled=compiled)
+
+
+def _share(total: int, parts: int, number: int) -> int:
+    return total * (number + 1) // parts - total * number // parts
 
 
 def run_campaign(
     pairs: int,
     faults: int,
-    seed: int,
+    seed: int | str,
     progress: Callable[[Report], None] = lambda _: None,
+    *,
+    compiled: int = 0,
 ) -> Report:
-    """Try *pairs* random schedules and plant *faults* mistakes."""
+    """Try *pairs* random schedules and plant *faults* mistakes.
+
+    Of the pairs that are proved, *compiled* run as machine code too.
+    """
     rng = random.Random(seed)
-    report = Report()
+    report = Report(wanted=compiled)
     while report.pairs < pairs or report.faults < faults:
         numerics, dtype = rng.choice(CLASSES)
         kernel = random_program(rng, dtype)
@@ -137,16 +202,28 @@ def _changed(
 def run_kernel(function: Function, numerics: Numerics = "reassoc") -> Expected:
     """Run *function* at a few small sizes."""
     program = compile_function(function, numerics == "bitwise")
-    results = []
+    results: list[tuple[dict[str, int], dict[str, Buffer]]] = []
+    starts: list[dict[str, Buffer]] = []
     for dims in sizes(function.dims):
+        if any(f.evaluate(dims) < 0 for f in function.assumptions.conditions):
+            continue
         buffers = initial(function, dims, 1)
+        starts.append(copied(buffers))
         program(buffers, dims, iter)
         results.append((dims, buffers))
-    return Expected(function, numerics, tuple(results))
+    return Expected(function, numerics, tuple(results), tuple(starts))
+
+
+def copied(buffers: dict[str, Buffer]) -> dict[str, Buffer]:
+    """Return other tensors with the same elements."""
+    return {
+        label: Buffer(buffer.shape, dict(buffer.elements))
+        for label, buffer in buffers.items()
+    }
 
 
 def sizes(dims: tuple[Dim, ...]) -> Iterator[dict[str, int]]:
-    """Yield small sizes that satisfy the assumptions, equal and unequal."""
+    """Yield small sizes that the dims allow, equal and unequal."""
     allowed = [
         [s for s in SIZES if d.min <= s <= (d.max or 99) and s % d.multiple == 0]
         for d in dims
@@ -166,31 +243,41 @@ def sizes(dims: tuple[Dim, ...]) -> Iterator[dict[str, int]]:
 def judge(report: Report, expected: Expected, scheduled: Function, fault: str) -> bool:
     """Prove and run *scheduled*; record what does not fit together."""
     started = time.perf_counter()
-    certificate = validate(expected.function, scheduled, expected.numerics)
+    try:
+        certificate = validate(expected.function, scheduled, expected.numerics)
+    except Exception as error:
+        report.failures.append(
+            f"--- the proof crashed: {type(error).__name__}: {error}\n"
+            f"{print_function(expected.function)}{print_function(scheduled)}"
+        )
+        return False
     report.milliseconds.append((time.perf_counter() - started) * 1e3)
-    if fault in (malformed.__name__ for malformed in MALFORMATIONS):
-        difference = "it is malformed"
+    if fault in (unseen.__name__ for unseen in UNSEEN):
+        difference = "it is malformed or trusts too much"
     else:
         difference = find_difference(expected, scheduled)
     verdict = certificate.verdict
     what = "planted" if fault else "pair"
     if verdict == "unknown":
-        report.reasons[certificate.reason] += 1
+        report.reasons[re.sub(r"\b\w+\[[^]]*\]", "X[...]", certificate.reason)] += 1
     outcome = "differs" if difference else "agrees"
     report.verdicts[f"{what} {verdict}, execution {outcome}"] += 1
-    if (
-        verdict == "proved"
-        and not difference
-        and sum(report.verdicts.values()) % 8 == 0
-    ):
+    number = sum(report.verdicts.values())
+    if verdict == "proved" and not difference and number % 8 == 0:
         report.interpreted += 1
         difference = find_reference_difference(expected, scheduled)
+    if verdict == "proved" and not difference and number % 5 == 0:
+        report.traced += 1
+        difference = find_other_verdict(expected, scheduled)
+    if verdict == "proved" and not difference and report.compiled < report.wanted:
+        difference = _compiled_difference(report, expected, scheduled)
     if difference and fault and verdict == "refuted":
         report.faults += 1
         report.kinds[fault] += 1
     # Whether a fault shows may depend on the data that choose elements.
-    open_ = verdict == "unknown" and any(chosen_accesses(expected.function))
-    caught = verdict == "refuted" or open_
+    chosen = any(chosen_accesses(expected.function))
+    tired = "undecided after" in certificate.reason
+    caught = verdict == "refuted" or (verdict == "unknown" and (chosen or tired))
     if difference and (verdict == "proved" or (fault and not caught)):
         report.failures.append(
             f"--- {fault or 'rewrites'}: {certificate}\n{difference}\n"
@@ -202,18 +289,40 @@ def judge(report: Report, expected: Expected, scheduled: Function, fault: str) -
 def find_difference(expected: Expected, scheduled: Function) -> str:
     """Return how the results differ at some size and order, or nothing."""
     program = compile_function(scheduled, expected.numerics == "bitwise")
-    for dims, results in expected.results:
-        for number, order in enumerate(ORDERS):
-            text = _difference(
-                program, scheduled, dims, results, ordering(order, number)
-            )
+    kinds = {loop.kind for loop in loops(scheduled).values()}
+    free = LoopKind.PARALLEL in kinds or LoopKind.VECTORIZED in kinds
+    for (dims, results), start in zip(expected.results, expected.starts, strict=True):
+        for number, order in enumerate(ORDERS if free else ORDERS[:1]):
+            text = _difference(program, start, dims, results, ordering(order, number))
             if text:
                 return f"{text} at {dims}, {order}"
     return ""
 
 
+def _compiled_difference(
+    report: Report, expected: Expected, scheduled: Function
+) -> str:
+    kernel, numerics = expected.function, expected.numerics
+    if kernel == scheduled or not is_exact(kernel):
+        return ""
+    report.compiled += 1
+    choices = [dims for dims, _ in expected.results]
+    return find_compiled_difference(kernel, scheduled, numerics, choices)
+
+
+def find_other_verdict(expected: Expected, scheduled: Function) -> str:
+    """Return how the proof by last writers alone contradicts, or nothing."""
+    with mock.patch.object(proof, "tensors_in_order", lambda *_: frozenset()):
+        certificate = validate(expected.function, scheduled, expected.numerics)
+    if certificate.verdict == "refuted":
+        return f"without the order of accesses: {certificate}"
+    return ""
+
+
 def find_reference_difference(expected: Expected, scheduled: Function) -> str:
     """Return how the reference interpreter tells the functions apart, or nothing."""
+    if not expected.results:
+        return ""
     dims = expected.results[min(3, len(expected.results) - 1)][0]
     wanted = _interpreted(expected.function, dims, "forward")
     for order in REFERENCE_ORDERS:
@@ -233,25 +342,20 @@ def find_reference_difference(expected: Expected, scheduled: Function) -> str:
 
 def _interpreted(
     function: Function, dims: dict[str, int], order: ReferenceOrder
-) -> dict[str, NDArray[Any]]:
-    rng = np.random.default_rng(2)
-    arrays: dict[str, NDArray[Any]] = {}
-    for param in function.params:
-        shape = [size.evaluate(dims) for size in param.tensor.shape]
-        values = rng.integers(-9, 10, shape)
-        arrays[param.tensor.name] = np.array(values, param.tensor.dtype.numpy)
+) -> Arrays:
+    arrays = random_arrays(function, dims)
     interpret(function, arrays, dims, order=order)
     return arrays
 
 
 def _difference(
     program: Program,
-    function: Function,
+    start: dict[str, Buffer],
     dims: dict[str, int],
     results: dict[str, Buffer],
     order: Callable[[range], Iterator[int]],
 ) -> str:
-    buffers = initial(function, dims, 1)
+    buffers = copied(start)
     try:
         program(buffers, dims, order)
     except (FaultError, NameError) as fault:

@@ -99,7 +99,11 @@ def initial(function: Function, dims: dict[str, int], seed: int) -> dict[str, Bu
     for param in function.params:
         shape = tuple(size.evaluate(dims) for size in param.tensor.shape)
         buffer = Buffer(shape, {})
-        if param.role is not Role.OUTPUT:
+        if param.tensor.name in function.assumptions.injective:
+            places = [*_indices(shape)]
+            values = rng.sample(range(len(places)), len(places))
+            buffer.elements.update(zip(places, values, strict=True))
+        elif param.role is not Role.OUTPUT:
             for index in _indices(shape):
                 buffer.elements[index] = rng.randrange(PRIME)
         buffers[param.tensor.name] = buffer
@@ -256,6 +260,8 @@ def _operation(op: str, left: str, right: str) -> str:
             return f"({left} % {right})"
         case "max" | "min":
             return f"{op}({left}, {right})"
+        case "and" | "or":
+            return f"int(bool({left} {op} {right}))"
         case "lt" | "le" | "gt" | "ge" | "eq" | "ne":
             return f"int({left} {_COMPARISONS[op]} {right})"
         case _:
@@ -284,6 +290,8 @@ def _expr(expr: Expr) -> str:
         case Gather():
             index = ", ".join(map(_subscript, expr.index))
             return f"{expr.tensor}.load({index})"
+        case Unary(op="not"):
+            return f"int(not {_expr(expr.operand)})"
         case Unary():
             return f"(-{_expr(expr.operand)} % {PRIME})"
         case Binary():

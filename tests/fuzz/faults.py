@@ -38,7 +38,16 @@ from tdsl.ir.walk import (
     walk,
 )
 
-from .rewrites import Rewrite, copied, tensors_of
+from .rewrites import (
+    Rewrite,
+    axes_around,
+    copied,
+    hoist,
+    interchange,
+    moved,
+    swap,
+    tensors_of,
+)
 
 Change = Callable[[tuple[Affine, ...], random.Random], tuple[Affine, ...]]
 
@@ -149,8 +158,12 @@ def choose_another(function: Function, rng: random.Random) -> Function | None:
     access = rng.choice(found)
     place = rng.choice(chosen_by_data(access.index))
     part = access.index[place]
-    assert isinstance(part, Binary)
-    further = replace(part, left=Binary("add", part.left, Const(1, i64), i64))
+    if isinstance(part, Binary):
+        old: Expr = Binary("add", part.left, Const(1, i64), i64)
+        further: Expr = replace(part, left=old)
+    else:
+        assert isinstance(part, Load)
+        further = replace(part, index=(part.index[0] + 1,))
     index = (*access.index[:place], further, *access.index[place + 1 :])
     new = replace(access, index=index)
 
@@ -269,13 +282,126 @@ def misuse_kind(function: Function, rng: random.Random) -> Function | None:
     return _put(function, loop, replace(loop, kind=LoopKind.VECTORIZED))
 
 
+def wrong_skew(function: Function, rng: random.Random) -> Function | None:
+    """Skew the bounds of a loop by another factor than its body, or the reverse."""
+    found = [(loop, axes_around(function, a)) for a, loop in loops(function).items()]
+    found = [(loop, outer) for loop, outer in found if outer]
+    if not found:
+        return None
+    loop, outer = rng.choice(found)
+    new = moved(loop, name(rng.choice(outer)) * rng.choice([-1, 1, 2]))
+    if rng.random() < 0.5:
+        return _put(function, loop, replace(new, body=loop.body))
+    return _put(function, loop, replace(loop, body=new.body))
+
+
+def half_shift(function: Function, rng: random.Random) -> Function | None:
+    """Shift the bounds of a loop by one, and not its body."""
+    loop = _some_loop(function, rng)
+    if loop is None:
+        return None
+    new = moved(loop, constant(rng.choice([-1, 1])))
+    return _put(function, loop, replace(new, body=loop.body))
+
+
+def wrong_origin(function: Function, rng: random.Random) -> Function | None:
+    """Start tiles elsewhere, so that they do not cover the loop."""
+    found = [loop for loop in loops(function).values() if loop.step > 1]
+    if not found:
+        return None
+    loop = rng.choice(found)
+    shift = rng.choice([1, -1, loop.step, -loop.step])
+    starts = tuple(start + shift for start in loop.starts)
+    return _put(function, loop, replace(loop, starts=starts))
+
+
+def swap_bounds(function: Function, rng: random.Random) -> Function | None:
+    """Exchange the bounds of two loops, one inside the other."""
+    found = [(loop, axes_around(function, a)) for a, loop in loops(function).items()]
+    found = [(loop, outer) for loop, outer in found if outer]
+    if not found:
+        return None
+    inner, around = rng.choice(found)
+    outer = loops(function)[rng.choice(around)]
+    if any(outer.axis in form.names() for form in (*inner.starts, *inner.stops)):
+        return None
+
+    def rule(statement: Stmt) -> Stmt:
+        if not isinstance(statement, For):
+            return statement
+        if statement.axis == outer.axis:
+            return replace(statement, starts=inner.starts, stops=inner.stops)
+        if statement.axis == inner.axis:
+            return replace(statement, starts=outer.starts, stops=outer.stops)
+        return statement
+
+    return rewrite(function, rule)
+
+
+def change_guard(function: Function, rng: random.Random) -> Function | None:
+    """Let a guard hold once more or less, or forget one of its conditions."""
+    found = [node for node in walk(function) if isinstance(node, If)]
+    if not found:
+        return None
+    guard = rng.choice(found)
+    forms = [*guard.conditions]
+    place = rng.randrange(len(forms))
+    if len(forms) > 1 and rng.random() < 0.4:
+        del forms[place]
+    else:
+        forms[place] = rng.choice([forms[place] - 1, forms[place] + 1, -forms[place]])
+    new = replace(guard, conditions=tuple(forms))
+    return rewrite(function, lambda s: new if s is guard else s)
+
+
+def exchange_statements(function: Function, rng: random.Random) -> Function | None:
+    """Run two neighbouring statements in the other order."""
+    return swap(function, rng)
+
+
+def share_local(function: Function, rng: random.Random) -> Function | None:
+    """Let iterations share what each had for itself."""
+    found = [*allocations(function).values()]
+    inside = [a for a in found if a not in function.body.statements]
+    return hoist(function, rng) if inside else None
+
+
+def mix_iterations(function: Function, rng: random.Random) -> Function | None:
+    """Interchange two loops whatever their dependences are."""
+    return interchange(function, rng)
+
+
+def uncheck(function: Function, rng: random.Random) -> Function | None:
+    """Trust a subscript that the kernel does not vouch for."""
+    found = [access for access in chosen_accesses(function) if access.checked]
+    if not found:
+        return None
+    access = rng.choice(found)
+
+    def expr_rule(expr: Expr) -> Expr:
+        return replace(access, checked=False) if expr is access else expr  # type: ignore[return-value]
+
+    def rule(statement: Stmt) -> Stmt:
+        if isinstance(access, Scatter):
+            same = statement is access
+            return replace(access, checked=False) if same else statement
+        if not isinstance(statement, Store | Reduce | Scatter):
+            return statement
+        return map_exprs(statement, expr_rule)
+
+    return rewrite(function, rule)
+
+
 MALFORMATIONS: tuple[Rewrite, ...] = (
     reuse_axis,
     reuse_tensor,
     hide_tensor,
     misuse_kind,
 )
-"""Mistakes after which a function is no program: no execution needs to show them."""
+"""Mistakes after which a function is no program."""
+
+UNSEEN: tuple[Rewrite, ...] = (*MALFORMATIONS, uncheck)
+"""Mistakes that no execution needs to show."""
 
 FAULTS: tuple[Rewrite, ...] = (
     shift_bound,
@@ -292,7 +418,15 @@ FAULTS: tuple[Rewrite, ...] = (
     drop_condition,
     shrink_local,
     parallelize_blindly,
-    *MALFORMATIONS,
+    wrong_skew,
+    half_shift,
+    wrong_origin,
+    swap_bounds,
+    change_guard,
+    exchange_statements,
+    mix_iterations,
+    share_local,
+    *UNSEEN,
 )
 
 

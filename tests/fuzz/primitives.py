@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from tdsl.errors import ScheduleError
-from tdsl.ir.nodes import Function, Gather, Load, Reduce, Scatter, Store
+from tdsl.ir.nodes import For, Function, Gather, Load, Reduce, Scatter, Store
 from tdsl.ir.walk import allocations, loops, walk
 from tdsl.schedules.enclosing import enclose
 from tdsl.schedules.index_sets import cut, tighten
@@ -42,6 +42,8 @@ def _label(function: Function, rng: random.Random) -> str:
             if isinstance(node, Store | Reduce | Scatter) and node.instance
         }
     )
+    if not found:
+        raise ScheduleError("no statement is left")
     return rng.choice(found)
 
 
@@ -107,6 +109,28 @@ def _shifted_merge(function: Function, rng: random.Random) -> Function:
     return merge(moved, axes[first], second)
 
 
+def _time_tiles(function: Function, rng: random.Random) -> Function:
+    """Tile a loop in time and one inside it, skewed enough or not."""
+    axes = [*loops(function)]
+    time = rng.choice(axes)
+    inside = [n.axis for n in walk(loops(function)[time]) if isinstance(n, For)][1:]
+    if not inside:
+        raise ScheduleError("a loop in time has loops inside")
+    space, *others = inside
+    for other in others[:1]:
+        if rng.random() < 0.7:
+            moved = shift(function, other, rng.choice([0, 1, 1, 2]))
+            try:
+                function = merge(moved, space, other)
+            except ScheduleError:
+                continue
+    factor = rng.choice([0, 1, 1, 2, 2, 3])
+    if factor:
+        function = skew(function, time, space, factor)
+    sizes = [rng.choice([2, 3, 4]), rng.choice([2, 3, 4])]
+    return tile(function, (time, space), sizes, origin=rng.choice([None, 0, 0]))
+
+
 def _enclose(function: Function, rng: random.Random) -> Function:
     inside = rng.choice([_axis(function, rng), _label(function, rng)])
     axis = f"one_{len(loops(function))}"
@@ -169,6 +193,8 @@ STEPS: tuple[Step, ...] = (
     _merge,
     _merge,
     _shifted_merge,
+    _time_tiles,
+    _time_tiles,
     _enclose,
     _cut,
     _tighten,
@@ -188,7 +214,7 @@ def random_schedule(function: Function, rng: random.Random) -> Function:
     """Apply up to four primitives that do not refuse."""
     wanted = rng.choice([1, 2, 3, 4])
     for _ in range(20):
-        if not wanted:
+        if not wanted or not loops(function):  # `tighten` may find that nothing runs
             break
         try:
             scheduled = rng.choice(STEPS)(function, rng)

@@ -1,10 +1,11 @@
-"""Random programs: rectangular, triangular and strided loops, guards, stencils in
-place, reductions, scalar temporaries, local tensors, and in some of them gathers and
-scatters, over symbolic sizes.
+"""Random programs: rectangular, triangular and strided loops, branches that affine
+forms or data decide, stencils in place and in time, reductions, scalar temporaries,
+local tensors, calls, and in some of them gathers and scatters, over symbolic sizes.
 
 A tensor dimension of class D has D + 4 elements and an axis of class D runs inside
 [0, D), so that a subscript `axis + offset` with an offset up to 4 stays in bounds. A
-subscript that data decides is a remainder by the size.
+subscript that data decides is a remainder by the size, or an element of an input that
+holds each subscript once.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tdsl.ir.affine import Affine, affine, constant, name
 from tdsl.ir.dtypes import DType, boolean, i64
 from tdsl.ir.nodes import (
     Alloc,
+    Assumptions,
     Binary,
     Block,
     Cast,
@@ -40,7 +42,11 @@ from tdsl.ir.nodes import (
     Stmt,
     Store,
     Tensor,
+    Unary,
 )
+from tdsl.ir.walk import rewrite_block
+
+from .constructs import branched, called, other_tensors, predicated
 
 Extent = str | int
 """A class of sizes: the name of a dim, or a constant."""
@@ -55,7 +61,9 @@ class _Generator:
     dtype: DType
     chooses: bool
     shapes: dict[str, tuple[Extent, ...]] = field(default_factory=dict)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
     writable: list[str] = field(default_factory=list)
+    keys: dict[str, Extent] = field(default_factory=dict)
     count: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, base: str) -> str:
@@ -74,9 +82,14 @@ class _Generator:
     def tensor(self, label: str, rank: int) -> Tensor:
         extents = tuple(self.extent() for _ in range(rank))
         self.shapes[label] = extents
-        return Tensor(
-            label, self.dtype, tuple(affine(extent) + 4 for extent in extents)
-        )
+        shape = tuple(affine(extent) + 4 for extent in extents)
+        self.tensors[label] = Tensor(label, self.dtype, shape)
+        return self.tensors[label]
+
+    def key(self, label: str) -> Tensor:
+        """Return an input that holds each subscript of a class of sizes once."""
+        self.keys[label] = extent = self.extent()
+        return Tensor(label, i64, (affine(extent) + 4,))
 
     def nest(self) -> Block:
         loops: list[tuple[For, Extent]] = []
@@ -97,12 +110,87 @@ class _Generator:
                     ),
                 )
             )
+            outer = loops[: depth - 1]
             if depth > 1 and self.rng.random() < 0.25:
-                extra = self.statement(loops[: depth - 1])
+                extra = self.statement(outer)
                 both = [*body.statements, extra]
                 self.rng.shuffle(both)
                 body = Block(tuple(both))
+            if depth > 1 and self.rng.random() < 0.12:
+                body = self.branch(body, outer)
         return body
+
+    def branch(self, then: Block, loops: Loops) -> Block:
+        """Return *then* under a condition, in some cases with an `else`."""
+        conditions = tuple(
+            self.condition(loops) for _ in range(self.rng.choice([1, 1, 2]))
+        )
+        otherwise = None
+        if self.rng.random() < 0.5:
+            otherwise = Block((self.statement(loops),))
+        return Block(branched(conditions, then, otherwise))
+
+    def condition(self, loops: Loops) -> Affine:
+        """Return a form over axes and dims of either sign."""
+        rng = self.rng
+        loop, extent = rng.choice(loops)
+        axis = name(loop.axis)
+        others = [name(other.axis) for other, _ in loops if other is not loop]
+        half = affine(extent) // 2
+        other = rng.choice([*others, *others, constant(1), constant(2), half])
+        return rng.choice([axis - other, other - axis, axis + other - 4])
+
+    def time(self) -> Block:
+        """Return one or two stencils in a loop over time."""
+        rng = self.rng
+        whole = {n: s for n, s in self.shapes.items() if n in self.writable and s}
+        target = rng.choice(sorted(whole)) if whole else ""
+        if not target:
+            return self.nest()
+        like = [n for n, s in whole.items() if s == whole[target]]
+        time = self.fresh("i")
+        parts: list[Stmt] = []
+        source = target
+        for _ in range(rng.choice([1, 2, 2])):
+            target = rng.choice(like)
+            parts += self.stencil(source, target).statements
+            source = target
+        stop = affine(self.extent() if rng.random() < 0.5 else rng.choice([2, 3]))
+        body = Block(tuple(parts))
+        body = _with_outer(body, time)
+        loop = For(time, (constant(0),), (stop,), 1, LoopKind.SERIAL, body)
+        return Block((loop,))
+
+    def stencil(self, source: str, target: str) -> Block:
+        """Return a nest that writes *target* from neighbours in *source*."""
+        rng = self.rng
+        loops: Loops = []
+        for extent in self.shapes[target]:
+            bounds = (constant(rng.choice([0, 0, 1])),), (affine(extent),)
+            axis = self.fresh("i")
+            loops.append((For(axis, *bounds, 1, LoopKind.SERIAL, Block(())), extent))
+        axes = [name(loop.axis) for loop, _ in loops]
+        value: Expr | None = None
+        for _ in range(rng.choice([2, 3])):
+            index = tuple(axis + 1 + rng.choice([-1, 0, 1]) for axis in axes)
+            load = Load(source, index, self.dtype)
+            value = load if value is None else Binary("add", value, load, self.dtype)
+        assert value is not None
+        here = tuple(axis + 1 for axis in axes)
+        leaf: Stmt = Store(target, here, value, self.instance(loops))
+        if rng.random() < 0.3:
+            leaf = Reduce(ReduceOp.ADD, target, here, value, self.instance(loops))
+        body = Block((leaf,))
+        if rng.random() < 0.15:
+            body = Block((If((self.condition(loops),), body),))
+        for loop, _ in reversed(loops):
+            body = Block((replace(loop, body=body),))
+        return body
+
+    def call(self, block: Block) -> Block:
+        """Return *block* once more, on other tensors."""
+        arguments = other_tensors(block, self.tensors, {*self.writable}, self.rng)
+        return called(block, arguments, self.fresh)
 
     def loop(self, loops: list[tuple[For, Extent]]) -> tuple[For, Extent]:
         rng = self.rng
@@ -135,14 +223,25 @@ class _Generator:
         for _ in range(rng.choice([1, 1, 1, 2])):
             statements.append(self.statement(loops))
         if rng.random() < 0.15:
-            axes = [name(loop.axis) for loop, _ in loops]
-            form = rng.choice(axes) - rng.choice([*axes, constant(1), constant(2)])
-            if not form.is_constant:
-                start = rng.randrange(len(statements))
-                if not any(isinstance(s, Alloc) for s in statements[start:]):
-                    guarded = If((form,), Block(tuple(statements[start:])))
-                    statements[start:] = [guarded]
+            statements = self.decided(statements, loops)
+        if rng.random() < 0.15:
+            start = rng.randrange(len(statements))
+            if not any(isinstance(s, Alloc) for s in statements[start:]):
+                then = Block(tuple(statements[start:]))
+                statements[start:] = self.branch(then, loops).statements
         return Block(tuple(statements))
+
+    def decided(self, statements: list[Stmt], loops: Loops) -> list[Stmt]:
+        """Return *statements* where data decides whether they run."""
+        if any(isinstance(each, Alloc) for each in statements):
+            return statements
+        label = self.fresh("c")
+        test = Binary("lt", self.load(loops), self.load(loops), boolean)
+        first = Store(label, (), test, self.instance(loops))
+        chosen = Load(label, (), boolean)
+        alloc = Alloc(Tensor(label, boolean, ()), Memory.REGISTER)
+        leaves = [predicated(each, chosen, self.dtype) for each in statements]
+        return [alloc, first, *leaves]
 
     def reduction(self) -> Block:
         """Return a sum, product or maximum over the innermost loops of a nest."""
@@ -197,7 +296,7 @@ class _Generator:
             return self.scatter(target, index, value, loops)
         if self.rng.random() < 0.45:
             op = self.rng.choice(
-                [ReduceOp.ADD, ReduceOp.ADD, ReduceOp.MUL, ReduceOp.MAX]
+                [ReduceOp.ADD, ReduceOp.ADD, ReduceOp.MUL, ReduceOp.MAX, ReduceOp.MIN]
             )
             return Reduce(op, target, index, value, self.instance(loops))
         return Store(target, index, value, self.instance(loops))
@@ -235,6 +334,9 @@ class _Generator:
         """Return *index* with one or more subscripts that data decides."""
         parts: list[Expr] = [Index(form, i64) for form in index]
         first = self.rng.randrange(len(parts))
+        if (known := self.known(tensor, first, loops)) is not None:
+            parts[first] = known
+            return tuple(parts)
         for position, extent in enumerate(self.shapes[tensor]):
             if position == first or self.rng.random() < 0.3:
                 value: Expr = self.load(loops)
@@ -243,6 +345,16 @@ class _Generator:
                 size = Index(affine(extent) + 4, i64)
                 parts[position] = Binary("mod", value, size, i64)
         return tuple(parts)
+
+    def known(self, tensor: str, position: int, loops: Loops) -> Expr | None:
+        """Return an element of an input that holds each subscript once."""
+        extent = self.shapes[tensor][position]
+        keys = [label for label, size in self.keys.items() if size == extent]
+        axes = [name(loop.axis) for loop, other in loops if other == extent]
+        if not keys or not axes:
+            return None
+        form = self.rng.choice(axes) + self.rng.choice([0, 0, 0, 1])
+        return Load(self.rng.choice(keys), (form,), i64)
 
     def scatter(
         self, target: str, index: tuple[Affine, ...], value: Expr, nest: Loops
@@ -267,7 +379,10 @@ class _Generator:
         if kind < 0.55:
             condition = Binary("lt", left, right, boolean)
             return Select(condition, left, self.expr(loops, depth + 1), self.dtype)
-        return Binary(rng.choice(["add", "sub", "mul", "max"]), left, right, self.dtype)
+        if kind < 0.6:
+            return Unary("neg", left, self.dtype)
+        op = rng.choice(["add", "add", "sub", "mul", "mul", "max", "min"])
+        return Binary(op, left, right, self.dtype)
 
     def filled(self, tensor: Tensor, value: Expr) -> Stmt:
         """Return a nest that writes all of *tensor*."""
@@ -279,6 +394,20 @@ class _Generator:
                 axis, (constant(0),), (size,), 1, LoopKind.SERIAL, Block((body,))
             )
         return body
+
+
+def _with_outer(body: Block, axis: str) -> Block:
+    """Return *body*, inside a loop over *axis*, with that in its instances."""
+
+    def rule(statement: Stmt) -> Stmt:
+        if not isinstance(statement, Store | Reduce | Scatter):
+            return statement
+        own = statement.instance
+        assert own is not None
+        coordinates = (name(axis), *own.coordinates)
+        return replace(statement, instance=replace(own, coordinates=coordinates))
+
+    return rewrite_block(body, rule)
 
 
 def random_program(rng: random.Random, dtype: DType = i64) -> Function:
@@ -294,6 +423,34 @@ def random_program(rng: random.Random, dtype: DType = i64) -> Function:
         for label in labels
     )
     generator = _Generator(rng, dims, dtype, chooses=rng.random() < 0.3)
+    params, statements = _arguments(generator)
+    if generator.chooses and rng.random() < 0.6:
+        params.append(Param(generator.key("P"), Role.INPUT))
+    if rng.random() < 0.2:
+        params.append(Param(generator.tensor("s", 0), Role.INPUT))
+    if rng.random() < 0.35:
+        tensor = generator.tensor("L", rng.choice([1, 1, 2]))
+        statements.append(Alloc(tensor, Memory.ARRAY))
+        statements.append(
+            generator.filled(tensor, generator.constant(rng.choice([0, 3])))
+        )
+        generator.writable.append("L")
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        kind = rng.random()
+        make = generator.nest
+        if kind < 0.45:
+            make = generator.reduction if kind < 0.3 else generator.time
+        block = make()
+        statements += block.statements
+        if rng.random() < 0.12:
+            statements += generator.call(block).statements
+    body, known = Block(tuple(statements)), _assumptions(generator)
+    return Function("random", tuple(params), dims, body, known)
+
+
+def _arguments(generator: _Generator) -> tuple[list[Param], list[Stmt]]:
+    """Return the parameters, and nests that write those without a value at entry."""
+    rng = generator.rng
     params: list[Param] = []
     statements: list[Stmt] = []
     for label in ("A", "B", "C")[: rng.choice([2, 3])]:
@@ -306,14 +463,17 @@ def random_program(rng: random.Random, dtype: DType = i64) -> Function:
             statements.append(generator.filled(tensor, generator.constant(0)))
         if role is not Role.INPUT:
             generator.writable.append(label)
-    if rng.random() < 0.35:
-        tensor = generator.tensor("L", rng.choice([1, 1, 2]))
-        statements.append(Alloc(tensor, Memory.ARRAY))
-        statements.append(
-            generator.filled(tensor, generator.constant(rng.choice([0, 3])))
-        )
-        generator.writable.append("L")
-    for _ in range(rng.choice([1, 1, 2, 3])):
-        make = generator.reduction if rng.random() < 0.35 else generator.nest
-        statements += make().statements
-    return Function("random", tuple(params), dims, Block(tuple(statements)))
+    return params, statements
+
+
+def _assumptions(generator: _Generator) -> Assumptions:
+    rng, labels = generator.rng, [dim.name for dim in generator.dims]
+    conditions: tuple[Affine, ...] = ()
+    if len(labels) > 1 and rng.random() < 0.2:
+        first, second = map(name, labels)
+        conditions = (rng.choice([first - second, second - first + 1]),)
+    ranges = tuple(
+        (label, constant(0), affine(extent) + 4)
+        for label, extent in generator.keys.items()
+    )
+    return Assumptions(conditions, ranges, tuple(generator.keys))

@@ -15,11 +15,13 @@ from tdsl.ir.nodes import (
     Expr,
     For,
     Function,
+    Gather,
     If,
     Load,
     LoopKind,
     Memory,
     Reduce,
+    Scatter,
     Stmt,
     Store,
     Tensor,
@@ -27,9 +29,9 @@ from tdsl.ir.nodes import (
 from tdsl.ir.walk import (
     allocations,
     loops,
+    map_exprs,
     rewrite,
     rewrite_block,
-    rewrite_expr,
     substitute,
     walk,
 )
@@ -172,7 +174,8 @@ def _stage(function: Function, rng: random.Random, writes: bool) -> Function | N
     loop = _pick(function, rng)
     if loop is None:
         return None
-    touched = {n.tensor for n in walk(loop) if isinstance(n, Load | Store | Reduce)}
+    accesses = Load | Gather | Store | Reduce | Scatter
+    touched = {n.tensor for n in walk(loop) if isinstance(n, accesses)}
     touched -= {a.tensor.name for a in walk(loop) if isinstance(a, Alloc)}
     if not touched:
         return None
@@ -269,6 +272,108 @@ def hoist(function: Function, rng: random.Random) -> Function | None:
     return replace(function, body=Block((alloc, *body.statements)))
 
 
+def skew(function: Function, rng: random.Random) -> Function | None:
+    """Run a loop in coordinates that move with a loop around it."""
+    loop = _pick(function, rng)
+    if loop is None or loop.kind is not LoopKind.SERIAL:
+        return None
+    outer = axes_around(function, loop.axis)
+    if not outer:
+        return None
+    offset = name(rng.choice(outer)) * rng.choice([-1, 1, 1, 2])
+    return _replace(function, loop, moved(loop, offset))
+
+
+def shift(function: Function, rng: random.Random) -> Function | None:
+    """Run a loop in other coordinates."""
+    loop = _pick(function, rng)
+    if loop is None:
+        return None
+    dims = [name(dim.name) for dim in function.dims]
+    offset = rng.choice([constant(-1), constant(1), constant(2), *dims])
+    return _replace(function, loop, moved(loop, offset))
+
+
+def merge_unlike(function: Function, rng: random.Random) -> Function | None:
+    """Run two neighbouring loops in one that covers both, their bodies guarded."""
+    pairs = [
+        (one, other)
+        for one, other in _neighbours(function)
+        if one.step == other.step == 1 and len(one.starts) == len(one.stops) == 1
+    ]
+    if not pairs:
+        return None
+    one, other = rng.choice(pairs)
+    other = moved(other, constant(rng.choice([0, 0, 1, 2])))
+    covers = (constant(-2),), tuple(name(dim.name) + 9 for dim in function.dims[:1])
+    stop = covers[1][0] + sum((name(d.name) for d in function.dims[1:]), constant(0))
+    bodies: list[Stmt] = []
+    for loop in (one, other):
+        body = substitute(loop.body, {loop.axis: name(one.axis)})
+        held = [name(one.axis) - start for start in loop.starts]
+        held += [form - name(one.axis) - 1 for form in loop.stops]
+        bodies.append(If(tuple(held), body))
+    new = replace(one, starts=covers[0], stops=(stop,), body=Block(tuple(bodies)))
+    without = rewrite(function, lambda s: Block(()) if _is(s, other) else s)
+    return _replace(without, one, new)
+
+
+def tighten(function: Function, rng: random.Random) -> Function | None:
+    """Leave the iterations of a loop that its guard does not run to its bounds."""
+    found = [loop for loop in loops(function).values() if _guard(loop) is not None]
+    if not found:
+        return None
+    loop = rng.choice(found)
+    guard = _guard(loop)
+    assert guard is not None
+    starts, stops, rest = [*loop.starts], [*loop.stops], []
+    for form in guard.conditions:
+        match form.coefficient(loop.axis):
+            case 1 if loop.axis not in (form - name(loop.axis)).names():
+                starts.append(name(loop.axis) - form)
+            case -1 if loop.axis not in (form + name(loop.axis)).names():
+                stops.append(form + name(loop.axis) + 1)
+            case _:
+                rest.append(form)
+    if loop.step != 1 or len(rest) == len(guard.conditions):
+        return None
+    body = Block((If(tuple(rest), guard.body),)) if rest else guard.body
+    new = replace(loop, starts=tuple(starts), stops=tuple(stops), body=body)
+    return _replace(function, loop, new)
+
+
+def divide(function: Function, rng: random.Random) -> Function | None:
+    """Run the body of a loop under a guard, and a copy of it under the contrary."""
+    loop = _pick(function, rng)
+    if loop is None:
+        return None
+    around = [*axes_around(function, loop.axis), loop.axis]
+    others = [constant(2), *(name(dim.name) for dim in function.dims)]
+    others += [name(axis) for axis in around[:-1]]
+    form = name(loop.axis) - rng.choice(others)
+    inside = replace(loop, body=Block((If((form,), loop.body),)))
+    rest = replace(loop, body=Block((If((-form - 1,), loop.body),)))
+    both = Block((inside, *copied(function, rest)))
+    if rng.random() < 0.5:  # in one loop
+        (twin,) = copied(function, rest)
+        assert isinstance(twin, For)
+        second = substitute(twin.body, {twin.axis: name(loop.axis)})
+        both = Block((*inside.body.statements, *second.statements))
+        return _replace(function, loop, replace(loop, body=both))
+    return _replace(function, loop, both)
+
+
+def enclose(function: Function, rng: random.Random) -> Function | None:
+    """Put a loop of one iteration around a loop."""
+    loop = _pick(function, rng)
+    if loop is None or loop.kind is LoopKind.FUSED:
+        return None
+    axis = _fresh(function, "one")
+    start = rng.choice([constant(0), *(name(dim.name) for dim in function.dims)])
+    new = For(axis, (start,), (start + 1,), 1, LoopKind.SERIAL, Block((loop,)))
+    return _replace(function, loop, new)
+
+
 LEGAL_SOMETIMES: tuple[Rewrite, ...] = (
     split,
     split,
@@ -286,6 +391,13 @@ LEGAL_SOMETIMES: tuple[Rewrite, ...] = (
     factor,
     factor,
     hoist,
+    skew,
+    shift,
+    merge_unlike,
+    merge_unlike,
+    tighten,
+    divide,
+    enclose,
 )
 
 
@@ -327,6 +439,44 @@ def _replace_block(function: Function, old: Block, new: Block) -> Function:
         return statement
 
     return replace(function, body=change(function.body))
+
+
+def moved(loop: For, offset: Affine) -> For:
+    """Return *loop* with *offset* added to its coordinates."""
+    return replace(
+        loop,
+        starts=tuple(start + offset for start in loop.starts),
+        stops=tuple(stop + offset for stop in loop.stops),
+        body=substitute(loop.body, {loop.axis: name(loop.axis) - offset}),
+    )
+
+
+def axes_around(function: Function, axis: str) -> list[str]:
+    """Return the axes of the loops around that of *axis*."""
+    return [
+        outer
+        for outer, loop in loops(function).items()
+        if outer != axis
+        and any(isinstance(each, For) and each.axis == axis for each in walk(loop))
+    ]
+
+
+def _neighbours(function: Function) -> list[tuple[For, For]]:
+    return [
+        (one, other)
+        for block in walk(function)
+        if isinstance(block, Block)
+        for one, other in zip(block.statements, block.statements[1:], strict=False)
+        if isinstance(one, For) and isinstance(other, For)
+    ]
+
+
+def _guard(loop: For) -> If | None:
+    """Return the guard around all of the body of *loop*."""
+    match loop.body.statements:
+        case (If() as guard,):
+            return guard
+    return None
 
 
 def _only_child(loop: For) -> For | None:
@@ -377,13 +527,13 @@ def rename_axis(block: Block, old: str, new: str) -> Block:
 
 def _redirected(block: Block, old: str, new: str, writes: bool) -> Block:
     def load(expr: Expr) -> Expr:
-        if isinstance(expr, Load) and expr.tensor == old:
+        if isinstance(expr, Load | Gather) and expr.tensor == old:
             return replace(expr, tensor=new)
         return expr
 
     def rule(statement: Stmt) -> Stmt:
-        if isinstance(statement, Store | Reduce):
-            statement = replace(statement, value=rewrite_expr(statement.value, load))
+        if isinstance(statement, Store | Reduce | Scatter):
+            statement = map_exprs(statement, load)
             if writes and statement.tensor == old:
                 statement = replace(statement, tensor=new)
         elif isinstance(statement, Alloc) and statement.tensor.name == old:
