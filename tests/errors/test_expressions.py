@@ -725,7 +725,7 @@ CASES = (
         """,
         KernelTypeError,
         "1 / 0",
-        "division by zero",
+        "the divisor is 0: write the one that was meant",
     ),
     Misuse(
         "bit_and",
