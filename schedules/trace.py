@@ -119,7 +119,9 @@ def step(primitive: str, arguments: Mapping[str, object]) -> Step:
         value = _value(primitive, name, arguments[name])
         variadic = parameter.kind is Parameter.VAR_POSITIONAL
         if variadic and not isinstance(value, tuple):
-            raise ScheduleError(f"{primitive}: {name}={shown(value)} is no list of names")
+            raise ScheduleError(
+                f"{primitive}: {name}={shown(value)} is no list of names"
+            )
         wanted = _wanted(parameter)
         if not _fits(value, wanted):
             raise ScheduleError(

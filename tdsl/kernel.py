@@ -123,8 +123,8 @@ class Kernel:
     def _check_schedule(self, schedule: object) -> None:
         if not isinstance(schedule, Schedule):
             raise ArgumentError(
-                f"{self.name}: {shown(schedule)} is no schedule: pass a Schedule, which "
-                f"{self.name}.schedule() starts"
+                f"{self.name}: {shown(schedule)} is no schedule: pass a Schedule, "
+                f"which {self.name}.schedule() starts"
             )
         if schedule.original != self.function:
             raise ScheduleError(

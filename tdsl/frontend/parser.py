@@ -12,12 +12,12 @@ from .captured import Captured, capture
 from .emission import numbered
 from .expressions import ExpressionParser
 from .names import Names
+from .nesting import TOO_DEEP, too_deep
 from .results import check_results, returned_names, returned_params
 from .scope import Scope, Temporary
 from .signature import SignatureParser
 from .source import Source, read_source
 from .statements import KernelParser
-from .nesting import TOO_DEEP, too_deep
 from .subscripts import trusted
 
 

@@ -76,8 +76,8 @@ def read_source(function: Callable[..., Any]) -> Source:
     """Return the source of *function*, a plain Python function."""
     if not inspect.isfunction(function):
         raise KernelSyntaxError(
-            f"{shown(function)} is no function in Python: write the decorator above one "
-            "that begins with `def`"
+            f"{shown(function)} is no function in Python: write the decorator above "
+            "one that begins with `def`"
         )
     if function.__name__ == "<lambda>":
         message = "a lambda cannot be a kernel: write a function with `def`"

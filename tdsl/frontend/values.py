@@ -292,9 +292,7 @@ def binary(op: str, left: Value, right: Value, span: Span, text: str = "") -> Va
     return _made_of(expr, left, right)
 
 
-def _fold(
-    op: str, left: Value, right: Value, span: Span, text: str
-) -> Value | None:
+def _fold(op: str, left: Value, right: Value, span: Span, text: str) -> Value | None:
     """Compute what is known now: Python numbers, and affine forms of integers."""
     if not (left.weak and right.weak):
         if op in ("floordiv", "mod", "div") and _is_zero(right):
@@ -315,9 +313,9 @@ def _fold(
 def _computed(op: str, a: Any, b: Any, text: str) -> Number:
     """Return what Python computes, unless it is no number or a very large one."""
     large = _LARGE.format(text)
-    if op == "pow" and isinstance(a, int) and isinstance(b, int) and abs(a) > 1:
-        if b * a.bit_length() > _MOST_BITS:
-            raise Mismatch(large)
+    whole = op == "pow" and isinstance(a, int) and isinstance(b, int)
+    if whole and abs(a) > 1 and b * a.bit_length() > _MOST_BITS:
+        raise Mismatch(large)
     try:
         result = _FOLD[op](a, b)
     except TypeError:  # complex numbers

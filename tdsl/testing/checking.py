@@ -159,7 +159,8 @@ def check_schedule(
 def _check_count(examples: object) -> None:
     if not isinstance(examples, int) or isinstance(examples, bool) or examples < 1:
         raise ArgumentError(
-            f"examples is {shown(examples)}: write how many to run, a whole number from 1 up"
+            f"examples is {shown(examples)}: write how many to run, a whole number "
+            "from 1 up"
         )
 
 

@@ -321,7 +321,7 @@ CASES = (
         """,
         KernelTypeError,
         "t",
-        "`t` is read before it is assigned",
+        "`t` is read before it is assigned: give it a value first",
     ),
     Misuse(
         "after_loop",

@@ -17,8 +17,10 @@ from tdsl.frontend.builtins import KernelFunction
 from .hostile import USES, Use
 
 ELSEWHERE = frozenset(
-    ("tdsl.tune", "Schedule.text", "Schedule.to_json", "Kernel.schedule")
-    + ("Kernel.default_schedule", "Kernel.reload")
+    (
+        *("tdsl.tune", "Schedule.text", "Schedule.to_json", "Kernel.schedule"),
+        *("Kernel.default_schedule", "Kernel.reload"),
+    )
 )
 """What takes no arguments, and `tune`, which has tests of its own."""
 
