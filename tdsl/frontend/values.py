@@ -353,10 +353,6 @@ def _affine_operation(op: str, x: Affine, y: Affine) -> Affine | None:
     return None
 
 
-def _any_complex(*constants: Const) -> bool:
-    return any(isinstance(each.value, complex) for each in constants)
-
-
 def _is_zero(value: Value) -> bool:
     return isinstance(value.expr, Const) and value.expr.value == 0
 

@@ -62,6 +62,7 @@ def _sizes(
 
 def cases(kernel: Kernel) -> SearchStrategy[Case]:
     """Generate what `run_case` takes."""
+    check_kernel("cases", kernel)
     data = _data(kernel, kinds(kernel.function))
     return st.builds(Case, dims(kernel), _NUMBERS, data, _layouts())
 

@@ -1,7 +1,7 @@
 """The page docs/errors.md: every message of the package, with an example of each.
 
-Messages come from the code, examples from the tests that compare them word by word;
-so the page is written by `python -m pytest tests/errors/test_catalogue.py --update-golden`.
+Messages come from the code, examples from the tests that compare them word by word; so
+`python -m pytest tests/errors/test_catalogue.py --update-golden` writes the page.
 """
 
 from __future__ import annotations

@@ -173,6 +173,8 @@ USES: tuple[Use, ...] = (
     Use("enclose", S.enclose, ("i", "t"), (("at", 0),)),
     Use("cut", S.cut, ("i", 2)),
     Use("tighten", S.tighten, ("i",)),
+    Use("expand", PLAIN.expand, ("t", "i"), (("memory", "array"),)),
+    Use("rearrange", S.rearrange, ("j", 1, 0)),
     Use("unroll", S.split("j", 4).unroll, ("j_i",)),
     Use("vectorize", S.split("j", 4).vectorize, ("j_i",)),
     Use("parallelize", S.parallelize, ("i",)),

@@ -19,7 +19,11 @@ PASSED_ON = frozenset(
             "tdsl/frontend/signature.py",
             "tdsl/frontend/tensors.py",
         ),
-        *("tdsl/analysis/dataflow.py", "tdsl/testing/checking.py"),
+        *(
+            "tdsl/analysis/dataflow.py",
+            "tdsl/testing/checking.py",
+            "tdsl/testing/isolation.py",
+        ),
         *(
             "tdsl/testing/running.py",
             "tuner/engine.py",

@@ -165,7 +165,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "rfactor_two": (
         lambda: TWO_SUMS.rfactor("j"),
-        'rfactor: loop "j" reduces into "s", "t"; fission the reductions apart first',
+        'rfactor: loop "j" reduces into "s", "t"; name one with tensor=, or fission '
+        "the reductions apart first",
     ),
     "rfactor_starts": (
         lambda: STARTS.rfactor("j"),
