@@ -73,7 +73,9 @@ def compare(
     for name, (value, bound) in expected.items():
         result = np.asarray(actual[name])
         if result.shape != value.shape:
-            raise CheckError(f"{name} has shape {result.shape}, expected {value.shape}")
+            raise CheckError(
+                f"{name} has shape {result.shape}, but the kernel's is {value.shape}"
+            )
         elements += value.size
         void += int(np.count_nonzero(np.isinf(bound)))
         if value.size:

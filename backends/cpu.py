@@ -137,7 +137,10 @@ class CompiledFunction:
             source = self.source_for(key)
             if self._options["parallel"]:
                 start_threads()
-            module = load_module(self.function.name, source.text)
+            try:
+                module = load_module(self.function.name, source.text)
+            except SyntaxError as problem:
+                raise _too_nested(self.function, problem) from problem
             entry = getattr(module, source.name)
             if any(p.tensor.dtype.is_storage for p in self.function.params):
                 entry = _BitsEntry(entry, self.function)
@@ -251,10 +254,17 @@ def _check_process(target: Target) -> None:
     )
 
 
+def _too_nested(function: Function, problem: SyntaxError) -> BackendError:
+    return BackendError(
+        f"the code of {function.name!r} is nested too deep for Python ({problem.msg}): "
+        "split fewer loops, or give parts of long expressions to variables"
+    )
+
+
 def _failure(function: Function, target: Target, problem: Exception) -> BackendError:
     text = str(problem).strip() or type(problem).__name__
     last = text.splitlines()[-1]
     return BackendError(
         f"Numba could not compile {function.name!r} for {target.name} ({target.cpu}): "
-        f"{last}"
+        f"{last}; this is a fault of tdsl, and another schedule may avoid it"
     )

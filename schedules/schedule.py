@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn, ParamSpec, cast
 
 from ..errors import ScheduleError
+from ..ir.given import check_option, shown
 from ..ir.nodes import Function
 from ..ir.printer import print_function
 from ..ir.programs import Program, function_of
@@ -55,14 +56,17 @@ class Schedule:
     ) -> None:
         """Run the steps."""
         function = function_of(original, "Schedule")
+        check_option("Schedule", "steps", steps, Iterable, "a sequence of steps")
         object.__setattr__(self, "original", function)
         object.__setattr__(self, "steps", tuple(steps))
         for number, each in enumerate(self.steps, 1):
+            _check_step(each)
             function = _applied(each, function, number, len(self.steps))
         object.__setattr__(self, "function", function)
 
     def apply(self, next_step: Step) -> Schedule:
         """Return this schedule with one more step."""
+        _check_step(next_step)
         number = len(self.steps) + 1
         result = Schedule(self.original)
         function = _applied(next_step, self.function, number, number)
@@ -348,6 +352,14 @@ class Schedule:
 
     def _then(self, primitive: str, **arguments: object) -> Schedule:
         return self.apply(step(primitive, arguments))
+
+
+def _check_step(given: object) -> None:
+    if not isinstance(given, Step):
+        raise ScheduleError(
+            f"{shown(given)} is no step: call a primitive, as in "
+            'schedule.split("i", 32), or pass a step of another schedule'
+        )
 
 
 def _applied(each: Step, function: Function, number: int, total: int) -> Function:

@@ -9,6 +9,7 @@ from types import GenericAlias, MappingProxyType, NoneType, UnionType
 from typing import Any, get_args, get_origin
 
 from ..errors import ScheduleError
+from ..ir.given import shown
 from ..ir.nodes import Function
 from .checks import did_you_mean, quoted
 from .enclosing import enclose
@@ -118,7 +119,9 @@ def step(primitive: str, arguments: Mapping[str, object]) -> Step:
         value = _value(primitive, name, arguments[name])
         variadic = parameter.kind is Parameter.VAR_POSITIONAL
         if variadic and not isinstance(value, tuple):
-            raise ScheduleError(f"{primitive}: {name}={value!r} is no list of names")
+            raise ScheduleError(
+                f"{primitive}: {name}={shown(value)} is no list of names"
+            )
         wanted = _wanted(parameter)
         if not _fits(value, wanted):
             raise ScheduleError(
@@ -173,7 +176,7 @@ def _value(primitive: str, name: str, value: object) -> Value:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return tuple(_value(primitive, name, item) for item in value)
     raise ScheduleError(
-        f"{primitive}: {name}={value!r}; "
+        f"{primitive}: {name}={shown(value)}; "
         "arguments are strings, integers and tuples of those"
     )
 

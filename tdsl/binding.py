@@ -18,6 +18,7 @@ from .arguments import (
 )
 from .errors import ArgumentError
 from .ir.affine import Affine
+from .ir.given import check_option
 from .ir.nodes import Dim, Function, Param
 from .ir.printer import print_condition
 
@@ -78,6 +79,8 @@ class _Given:
 def _match(
     function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> _Given:
+    check_option(function.name, "args", args, Sequence, "a sequence of arguments")
+    check_option(function.name, "kwargs", kwargs, Mapping, "arguments by name")
     names = [p.tensor.name for p in function.params if not p.returned]
     if len(args) > len(names):
         raise ArgumentError(

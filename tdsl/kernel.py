@@ -24,6 +24,7 @@ from .errors import (
 )
 from .executable import Backend, CpuBackend, Entry, Executable
 from .frontend.parser import parse
+from .ir.given import shown
 from .ir.nodes import Function
 from .ir.numerics import NUMERICS, Numerics
 from .ir.printer import print_tensor
@@ -64,17 +65,22 @@ class Kernel:
         """Make a kernel of the parsed *function*; *backend* None means this CPU."""
         if not isinstance(function, Function):
             raise ArgumentError(_no_function(function))
-        if numerics not in NUMERICS:
+        if not (isinstance(numerics, str) and numerics in NUMERICS):
             raise ArgumentError(
-                f"{function.name}: numerics is {numerics!r}, but it is one of "
+                f"{function.name}: numerics is {shown(numerics)}, but it is one of "
                 f"{', '.join(NUMERICS)}"
+            )
+        if not (backend is None or hasattr(backend, "default_schedule")):
+            raise ArgumentError(
+                f"{function.name}: backend is {shown(backend)}, but it is None or an "
+                "object that compiles"
             )
         self.name = self.__name__ = self.__qualname__ = function.name
         self.function = function
         self.numerics: Numerics = numerics
         if schedule is not None:
             self._check_schedule(schedule)
-        self._backend: Backend = backend or CpuBackend()
+        self._backend: Backend = CpuBackend() if backend is None else backend
         self._schedule = schedule
         self._lock = threading.RLock()
         self.reload()
@@ -117,8 +123,8 @@ class Kernel:
     def _check_schedule(self, schedule: object) -> None:
         if not isinstance(schedule, Schedule):
             raise ArgumentError(
-                f"{self.name}: {schedule!r} is no schedule: pass a Schedule, which "
-                f"{self.name}.schedule() starts"
+                f"{self.name}: {shown(schedule)} is no schedule: pass a Schedule, "
+                f"which {self.name}.schedule() starts"
             )
         if schedule.original != self.function:
             raise ScheduleError(
@@ -132,6 +138,11 @@ class Kernel:
 
     def renamed(self, name: str) -> Kernel:
         """Return this kernel as *name* in messages; tuned entries are by name too."""
+        if not (isinstance(name, str) and name.isidentifier()):
+            raise ArgumentError(
+                f"{self.name}: {shown(name)} is no name: write one such as "
+                f'"{self.name}_2"'
+            )
         function = replace(self.function, name=name)
         schedule = self._schedule and self._schedule.replay(function)
         return Kernel(
@@ -169,6 +180,7 @@ class Kernel:
 
     def compile(self, schedule: Schedule) -> Executable:
         """Return proved and compiled code for *schedule*."""
+        self._check_schedule(schedule)
         self.prove(schedule)
         return self._backend.compile(schedule.function, self.numerics)
 

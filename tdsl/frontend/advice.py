@@ -52,7 +52,7 @@ REFUSED_STATEMENTS: dict[type[ast.stmt], str] = {
     ast.Assert: "`assert` is not in the kernel language: give the dims assumptions, "
     'as in tdsl.dim("M", min=1, multiple=8)',
     ast.FunctionDef: "a kernel cannot define functions: write them out in place",
-    ast.ClassDef: "a kernel cannot define classes",
+    ast.ClassDef: "a kernel cannot define classes: define them outside",
     ast.Import: "import at the top of the file, outside the kernel",
     ast.ImportFrom: "import at the top of the file, outside the kernel",
     ast.Global: "`global` is not in the kernel language: return a tensor",

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import ArgumentError, TdslError
 from ..ir.dtypes import DTYPES, DType, TensorType, bf16, boolean
+from ..ir.given import shown
 from ..ir.nodes import Role
 
 
@@ -21,7 +22,7 @@ class KernelFunction:
     name: str
     numpy: str | None = None
 
-    def __call__(self, *arguments: Any) -> NoReturn:
+    def __call__(self, *arguments: Any, **named: Any) -> NoReturn:
         """Refuse: there is nothing to compute outside a kernel."""
         instead = f"; use numpy.{self.numpy} here" if self.numpy else ""
         raise TdslError(
@@ -52,7 +53,7 @@ def inout(type: TensorType) -> ResultType:
 
 def _result(function: str, type: TensorType, role: Role) -> ResultType:
     if not isinstance(type, TensorType) or not type.shape:
-        given = type if isinstance(type, DType | TensorType) else repr(type)
+        given = type if isinstance(type, DType | TensorType) else shown(type)
         raise ArgumentError(
             f"tdsl.{function}({given}) names no tensor type: write "
             f"tdsl.{function}(f32[M]), and f32[1] for a single number"

@@ -215,7 +215,9 @@ class ExpressionParser:
         name = root_name(node)
         if name is None:
             raise self.source.syntax_error(
-                node, "attributes of values are not in the kernel language"
+                node,
+                "an attribute of a value is not in the kernel language: write an "
+                "expression",
             )
         if self.scope.find(name) is not None:
             is_size = node.attr in ("shape", "size")

@@ -106,7 +106,9 @@ class LoopParser:
         for index, name in enumerate(found):
             if name in found[:index]:
                 raise self.source.type_error(
-                    names[index], f"two loop variables are called `{name}`"
+                    names[index],
+                    f"two loop variables are called `{name}`: give each a name of its "
+                    "own",
                 )
         return [
             Header(name, zero, stop, 1, span)
@@ -145,7 +147,9 @@ class LoopParser:
         form = self.expressions.affine(node, "a step")
         if not form.is_constant:
             raise self.source.type_error(
-                node, f"the step must be a constant, not `{self.source.text(node)}`"
+                node,
+                f"the step must be a constant, not `{self.source.text(node)}`: write "
+                "a number",
             )
         if form.constant <= 0:
             raise self.source.type_error(

@@ -50,7 +50,7 @@ class Names:
                 f"`{name}` is read before it is assigned: the variable hides the dim "
                 f"`{name}` in all of the kernel; give it another name"
             )
-        return f"`{name}` is read before it is assigned"
+        return f"`{name}` is read before it is assigned: give it a value first"
 
     def _unknown(self, node: ast.Name | ast.Attribute, missing: str) -> str:
         text = self.source.text(node)

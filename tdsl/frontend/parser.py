@@ -12,6 +12,7 @@ from .captured import Captured, capture
 from .emission import numbered
 from .expressions import ExpressionParser
 from .names import Names
+from .nesting import TOO_DEEP, too_deep
 from .results import check_results, returned_names, returned_params
 from .scope import Scope, Temporary
 from .signature import SignatureParser
@@ -32,9 +33,15 @@ def parse(
     captured = capture(pyfunc, namespace)
     known: dict[int, Temporary] = {}
     while True:
-        function, scope = _parse_once(pyfunc, source, captured, known)
+        try:
+            function, scope = _parse_once(pyfunc, source, captured, known)
+        except RecursionError:
+            raise source.syntax_error(source.definition, TOO_DEEP) from None
         found = scope.inferred()
         if not found:
+            place = too_deep(function)
+            if place is not None:
+                raise source.error_at(place, TOO_DEEP)
             function = trusted(function)
             verify(function)
             return function

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import KernelSyntaxError, KernelTypeError
+from ..ir.given import shown
 from ..ir.nodes import Span
 
 
@@ -58,8 +59,14 @@ class Source:
         # The syntax tree counts UTF-8 bytes; people and SyntaxError count characters.
         return len(self._line(line).encode()[:offset].decode(errors="replace"))
 
+    def error_at(self, place: Span, message: str) -> KernelSyntaxError:
+        """Return the error for text of this file at *place*."""
+        return KernelSyntaxError(message + place.calls, self._marks(place))
+
     def _details(self, node: ast.AST) -> tuple[str, int, int, str, int, int]:
-        at = self.span(node)
+        return self._marks(self.span(node))
+
+    def _marks(self, at: Span) -> tuple[str, int, int, str, int, int]:
         text = self._line(at.line)
         columns = (at.column + 1, at.end_column + 1)
         return (at.file, at.line, columns[0], text, at.end_line, columns[1])
@@ -69,7 +76,8 @@ def read_source(function: Callable[..., Any]) -> Source:
     """Return the source of *function*, a plain Python function."""
     if not inspect.isfunction(function):
         raise KernelSyntaxError(
-            f"a kernel is a Python function written with `def`, not {function!r}"
+            f"{shown(function)} is no function in Python: write the decorator above "
+            "one that begins with `def`"
         )
     if function.__name__ == "<lambda>":
         message = "a lambda cannot be a kernel: write a function with `def`"

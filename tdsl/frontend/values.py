@@ -95,6 +95,12 @@ _NOT_COMPLEX = {
     "min": "`min` of complex numbers, which have no order: compare `abs(x)`",
     "max": "`max` of complex numbers, which have no order: compare `abs(x)`",
 }
+_MOST_BITS = 4096
+_LARGE = (
+    "the result of `{}` is too large for any dtype: compute with floats, or with "
+    "smaller numbers"
+)
+_ZERO_DIVISOR = "the divisor is 0: write the one that was meant"
 _SYMBOLS = {
     "add": "+",
     "sub": "-",
@@ -269,7 +275,7 @@ def binary(op: str, left: Value, right: Value, span: Span, text: str = "") -> Va
     text = text or _SYMBOLS[op]
     if left.dtype.kind == "bool" or right.dtype.kind == "bool":
         raise Mismatch(_bool_arithmetic(text))
-    folded = _fold(op, left, right, span)
+    folded = _fold(op, left, right, span, text)
     if folded is not None:
         return folded
     dtype = common_dtype(left, right)
@@ -286,30 +292,46 @@ def binary(op: str, left: Value, right: Value, span: Span, text: str = "") -> Va
     return _made_of(expr, left, right)
 
 
-def _fold(op: str, left: Value, right: Value, span: Span) -> Value | None:
+def _fold(op: str, left: Value, right: Value, span: Span, text: str) -> Value | None:
     """Compute what is known now: Python numbers, and affine forms of integers."""
     if not (left.weak and right.weak):
         if op in ("floordiv", "mod", "div") and _is_zero(right):
             kinds = {left.dtype.kind, right.dtype.kind}
             if kinds == {"int"}:
-                raise Mismatch("division by zero")
+                raise Mismatch(_ZERO_DIVISOR)
         return None
     a, b = left.expr, right.expr
     if isinstance(a, Const) and isinstance(b, Const) and op in _FOLD:
-        try:
-            result = _FOLD[op](a.value, b.value)
-        except TypeError:  # complex numbers
-            raise Mismatch(_NOT_COMPLEX[op]) from None
-        except (ZeroDivisionError, OverflowError) as error:
-            raise Mismatch(str(error)) from None
-        if isinstance(result, complex) and not _any_complex(a, b):
-            raise Mismatch("the result is a complex number")
-        return number(result, span)
+        return number(_computed(op, a.value, b.value, text), span)
     x, y = form_of(left), form_of(right)
     if x is None or y is None:
         return None
     form = _affine_operation(op, x, y)
     return None if form is None else index(form, span, left.ranges or right.ranges)
+
+
+def _computed(op: str, a: Any, b: Any, text: str) -> Number:
+    """Return what Python computes, unless it is no number or a very large one."""
+    large = _LARGE.format(text)
+    whole = op == "pow" and isinstance(a, int) and isinstance(b, int)
+    if whole and abs(a) > 1 and b * a.bit_length() > _MOST_BITS:
+        raise Mismatch(large)
+    try:
+        result = _FOLD[op](a, b)
+    except TypeError:  # complex numbers
+        raise Mismatch(_NOT_COMPLEX[op]) from None
+    except ZeroDivisionError:
+        raise Mismatch(_ZERO_DIVISOR) from None
+    except OverflowError:
+        raise Mismatch(large) from None
+    if isinstance(result, complex) and complex not in (type(a), type(b)):
+        raise Mismatch(
+            f"`{text}` gives a complex number here: a negative number has real powers "
+            "for integer exponents only"
+        )
+    if isinstance(result, int) and result.bit_length() > _MOST_BITS:
+        raise Mismatch(large)
+    return result  # type: ignore[no-any-return]
 
 
 def _affine_operation(op: str, x: Affine, y: Affine) -> Affine | None:
@@ -327,12 +349,8 @@ def _affine_operation(op: str, x: Affine, y: Affine) -> Affine | None:
         case "mod" if y.is_constant and y.constant > 0:
             return x % y.constant
         case "floordiv" | "mod" if y.is_constant and y.constant == 0:
-            raise Mismatch("division by zero")
+            raise Mismatch(_ZERO_DIVISOR)
     return None
-
-
-def _any_complex(*constants: Const) -> bool:
-    return any(isinstance(each.value, complex) for each in constants)
 
 
 def _is_zero(value: Value) -> bool:

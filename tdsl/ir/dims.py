@@ -15,6 +15,7 @@ import sympy
 
 from ..errors import ArgumentError, KernelTypeError
 from .affine import Affine, constant, name
+from .given import shown
 from .nodes import Dim
 
 
@@ -52,7 +53,7 @@ def dim(
 ) -> DimSymbol:
     """Create a symbolic size: `min <= size <= max`, and *multiple* divides it."""
     if not (isinstance(name, str) and name.isidentifier()):
-        raise ArgumentError(f"dim({name!r}): write a name such as dim('M')")
+        raise ArgumentError(f"dim({shown(name)}): write a name such as dim('M')")
     if keyword.iskeyword(name):
         raise ArgumentError(
             f"dim({name!r}): {name} is a keyword of Python: write another name, such "
@@ -61,7 +62,9 @@ def dim(
     facts = {"min": min, "multiple": multiple} | ({} if max is None else {"max": max})
     for fact, value in facts.items():
         if not isinstance(value, int) or isinstance(value, bool):
-            raise ArgumentError(f"dim({name!r}): {fact} must be an integer: {value!r}")
+            raise ArgumentError(
+                f"dim({name!r}): {fact} must be an integer: {shown(value)}"
+            )
     if min < 0:
         raise ArgumentError(f"dim({name!r}): min is {min}, but a size is at least 0")
     if multiple < 1:
@@ -74,7 +77,9 @@ def dim(
 def dims(names: str, min: int = 0, max: int | None = None) -> tuple[DimSymbol, ...]:
     """Create several dims from names with spaces between them: `dims("M N K")`."""
     if not isinstance(names, str):
-        raise ArgumentError(f"dims({names!r}): write names in one text: dims('M N')")
+        raise ArgumentError(
+            f"dims({shown(names)}): write names in one text: dims('M N')"
+        )
     found = names.replace(",", " ").split()
     if not found:
         raise ArgumentError("dims(): write names with spaces between: dims('M N')")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -33,6 +33,9 @@ class DType:
     kind: Kind
     bits: int
     signed: bool = True
+
+    # Without this, `list(f32)` would ask for f32[0], f32[1], ... without end.
+    __iter__: ClassVar[None] = None
 
     def __getitem__(self, shape: Any) -> TensorType:
         return TensorType(self, shape if isinstance(shape, tuple) else (shape,))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..errors import ArgumentError
+from .given import shown
 from .nodes import Function
 from .numerics import Numerics
 
@@ -42,6 +43,4 @@ def no_program(given: object) -> str:
     if isinstance(given, Callable):  # type: ignore[arg-type]
         name = getattr(given, "__name__", type(given).__name__)
         return f"{name} is no kernel: decorate the function with @tdsl.kernel"
-    kind = type(given).__name__
-    text = repr(given) if isinstance(given, str | int | float | None) else f"a {kind}"
-    return f"{text} is no kernel: pass what @tdsl.kernel made of a function"
+    return f"{shown(given)} is no kernel: pass what @tdsl.kernel made of a function"

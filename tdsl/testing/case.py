@@ -9,8 +9,10 @@ from typing import Literal, get_args
 
 from ..backends.index_inputs import have_checked_subscripts, have_subscripts
 from ..errors import ArgumentError
+from ..ir.given import check_option
 from ..ir.nodes import Dim, Function
 from ..ir.numerics import Numerics
+from ..ir.programs import no_program
 from .choices import Choices, random_choices
 
 Data = Literal["normal", "integers", "magnitudes", "tiny", "huge", "special", "outside"]
@@ -67,6 +69,9 @@ def draw_case(
     With a *layout* other than "contiguous" each extent is at least 2 where that can be,
     so that the arrays really have it. *largest* limits the product of all dims.
     """
+    if not isinstance(function, Function):
+        raise ArgumentError(f"draw_case: {no_program(function)}")
+    check_option("draw_case", "seed", seed, int, "a whole number from 0 up", least=0)
     choices = random_choices(seed)
     data = choices.pick(
         [d for d in kinds(function, _LIKELY) if numerics != "fast" or is_finite(d)]

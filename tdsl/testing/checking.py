@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from ..backends.comparison import Comparison, no_bound
 from ..errors import ArgumentError, BackendError, ScheduleError
+from ..ir.given import check_option, shown
 from ..kernel import Kernel
 from ..kernel_faults import reject_faults
 from ..schedules.schedule import Schedule
@@ -27,6 +28,7 @@ from .moves import is_proved, is_small, random_schedule, tile_sizes
 from .quick import draw_quick_case
 from .running import Prepare, Trial
 from .shrinking import shrunk
+from .wanted import check_run
 
 EXAMPLES_PER_SCHEDULE = 18
 """How many examples share a random schedule, which takes about a second to compile."""
@@ -115,6 +117,7 @@ def check(
 
     There are 100 *examples*, or fewer where sizes that are fixed make each one slow.
     """
+    check_run("check", kernel, seed=seed, prepare=prepare)
     reject_faults(kernel.function)
     fewer = ""
     if examples is None:
@@ -138,6 +141,8 @@ def check_schedule(
     Raise `ProofError` where it is not proved, and `FailedCheck` where a result is
     wrong, with the shortest part of the schedule that is.
     """
+    check_run("check_schedule", kernel, seed=seed, prepare=prepare)
+    check_option("check_schedule", "schedule", schedule, Schedule, "a schedule")
     _check_count(examples)
     kernel.prove(schedule)
     compiled = Trial(kernel, schedule, "compiled", prepare)
@@ -154,7 +159,8 @@ def check_schedule(
 def _check_count(examples: object) -> None:
     if not isinstance(examples, int) or isinstance(examples, bool) or examples < 1:
         raise ArgumentError(
-            f"examples is {examples!r}: write how many to run, a whole number from 1 up"
+            f"examples is {shown(examples)}: write how many to run, a whole number "
+            "from 1 up"
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 from ..errors import ArgumentError
+from ..ir.given import shown
 
 if TYPE_CHECKING:  # marking a kernel loads nothing that checking needs
     from ..kernel import Kernel
@@ -49,7 +50,7 @@ def checked(
     def mark(kernel: Kernel) -> Kernel:
         if not hasattr(kernel, "with_schedule"):
             raise ArgumentError(
-                f"{kernel!r} is no kernel: write @tdsl.testing.checked above "
+                f"{shown(kernel)} is no kernel: write @tdsl.testing.checked above "
                 "@tdsl.kernel"
             )
         vars(kernel)[_ATTRIBUTE] = marks

@@ -16,6 +16,7 @@ from ..backends.error_bound import Result, evaluate_with_bound
 from ..backends.poison import guarded_call, poisoned_call
 from ..backends.reference import Order, interpret
 from ..errors import ArgumentError, CheckError, SubscriptError
+from ..ir.given import check_option, shown
 from ..ir.nodes import Function, Role
 from ..kernel import Kernel
 from ..schedules.schedule import Schedule
@@ -25,6 +26,7 @@ from .isolation import Child, child
 from .layouts import Placed, placed
 from .quick import is_quick
 from .values import make_arrays
+from .wanted import check_kernel, check_run, check_sizes
 
 Arrays = dict[str, NDArray[Any]]
 Prepare = Callable[[Arrays, Mapping[str, int]], None]
@@ -224,6 +226,15 @@ def run_case(
 
     A failure's message gives these arguments, to repeat it.
     """
+    check_run(
+        "run_case",
+        kernel,
+        schedule=schedule,
+        engine=engine,
+        prepare=prepare,
+    )
+    check_option("run_case", "case", case, Case, "a Case, such as draw_case makes")
+    check_sizes("run_case", kernel.function, case.dims)
     if engine == "interpreted" and schedule is None:
         schedule = kernel.schedule()
     return Trial(kernel, schedule, engine, prepare).run(case)
@@ -239,6 +250,7 @@ def assert_within_bound(
     *inputs* are the arguments of the call as they were before it, by position or by
     name. Raise `CheckError`, an AssertionError too, where an element leaves its bound.
     """
+    check_kernel("assert_within_bound", kernel)
     if isinstance(inputs, Mapping):
         bound = kernel.bind((), inputs)
     else:
@@ -272,4 +284,14 @@ def _results(actual: Any, function: Function) -> Arrays:
             f"{function.name}: the results are {', '.join(wanted)}: pass an array for "
             "each, as a tuple in this order or as a mapping by name"
         )
-    return {name: np.asarray(given[name]) for name in wanted}
+    return {name: _numbers(function, name, given[name]) for name in wanted}
+
+
+def _numbers(function: Function, name: str, value: Any) -> NDArray[Any]:
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise ArgumentError(
+            f"{function.name}: the result {name} is {shown(value)} of dtype "
+            f"{array.dtype}: pass an array of numbers"
+        )
+    return array

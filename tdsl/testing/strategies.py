@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MissingPackageError
+from ..ir.given import check_option
 from ..ir.nodes import Function, Role
 from ..kernel import Kernel
 from ..schedules.schedule import Schedule
@@ -17,6 +18,7 @@ from .choices import Choices
 from .layouts import placed
 from .moves import random_schedule
 from .values import make_array
+from .wanted import check_kernel, check_sizes
 
 try:
     from hypothesis import strategies as st
@@ -42,6 +44,9 @@ def dims(
     0, 1, primes and the neighbours of powers of two are likely; *largest* limits the
     product of all. They shrink towards 0.
     """
+    check_kernel("dims", kernel)
+    if largest is not None:
+        check_option("dims", "largest", largest, int, "a size, from 0 up", least=0)
     function = kernel.function
     count = 3 * len(function.dims)
     numbers = st.lists(_NUMBERS, min_size=count, max_size=count)
@@ -57,6 +62,7 @@ def _sizes(
 
 def cases(kernel: Kernel) -> SearchStrategy[Case]:
     """Generate what `run_case` takes."""
+    check_kernel("cases", kernel)
     data = _data(kernel, kinds(kernel.function))
     return st.builds(Case, dims(kernel), _NUMBERS, data, _layouts())
 
@@ -70,6 +76,8 @@ def arrays(
     among them) and its own layout: C or Fortran order, with steps, reversed. Scalars
     are NumPy scalars. Outputs that the kernel takes as arguments hold NaN, or 0.
     """
+    check_kernel("arrays", kernel)
+    check_sizes("arrays", kernel.function, dims)
     names = [p.tensor.name for p in kernel.function.params if not p.returned]
     chosen = st.tuples(_NUMBERS, _data(kernel), _layouts())
     return st.fixed_dictionaries(dict.fromkeys(names, chosen)).map(
@@ -90,6 +98,8 @@ def schedules(kernel: Kernel, *, moves: int = MOVES) -> SearchStrategy[Schedule]
     Every schedule is made of up to *moves* moves, primitives with random arguments, of
     which those that are refused or not proved are left out.
     """
+    check_kernel("schedules", kernel)
+    check_option("schedules", "moves", moves, int, "a whole number", least=0)
     move = st.lists(_NUMBERS, max_size=_NUMBERS_PER_MOVE)
     start = kernel.schedule()
     return st.lists(move, max_size=moves).map(

@@ -43,5 +43,7 @@ def test_elements_without_a_bound_are_counted() -> None:
 
 
 def test_another_shape_is_refused() -> None:
-    with pytest.raises(CheckError, match=r"A has shape \(2,\), expected \(3,\)"):
+    with pytest.raises(
+        CheckError, match=r"A has shape \(2,\), but the kernel's is \(3,\)"
+    ):
         compare({"A": np.zeros(2)}, {"A": (np.zeros(3), np.zeros(3))})

@@ -321,7 +321,7 @@ CASES = (
         """,
         KernelTypeError,
         "t",
-        "`t` is read before it is assigned",
+        "`t` is read before it is assigned: give it a value first",
     ),
     Misuse(
         "after_loop",
@@ -725,7 +725,7 @@ CASES = (
         """,
         KernelTypeError,
         "1 / 0",
-        "division by zero",
+        "the divisor is 0: write the one that was meant",
     ),
     Misuse(
         "bit_and",

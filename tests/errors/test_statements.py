@@ -127,7 +127,7 @@ CASES = (
         """,
         KernelTypeError,
         "K",
-        "the step must be a constant, not `K`",
+        "the step must be a constant, not `K`: write a number",
     ),
     Misuse(
         "range_arguments",
@@ -210,7 +210,7 @@ CASES = (
         """,
         KernelTypeError,
         "i",
-        "two loop variables are called `i`",
+        "two loop variables are called `i`: give each a name of its own",
     ),
     Misuse(
         "loop_else",

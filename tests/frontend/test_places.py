@@ -130,7 +130,8 @@ def test_text_that_is_not_available() -> None:
 
 def test_what_is_no_function() -> None:
     assert refusal(np.exp).msg == (
-        "a kernel is a Python function written with `def`, not <ufunc 'exp'>"
+        "a ufunc is no function in Python: write the decorator above one that begins "
+        "with `def`"
     )
     assert refusal(lambda A: A).msg == (
         "a lambda cannot be a kernel: write a function with `def`"

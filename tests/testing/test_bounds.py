@@ -39,7 +39,9 @@ def test_a_wrong_kind_of_result_is_explained() -> None:
         "scale: the results are Y: pass an array for each, as a tuple in this order "
         "or as a mapping by name"
     )
-    with pytest.raises(CheckError, match=r"Y has shape \(3, 4\), expected \(3, 8\)"):
+    with pytest.raises(
+        CheckError, match=r"Y has shape \(3, 4\), but the kernel's is \(3, 8\)"
+    ):
         assert_within_bound(Y[:, ::2], RIGHT, INPUTS)
 
 

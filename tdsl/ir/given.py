@@ -1,0 +1,45 @@
+"""What was given where something else is wanted, in the words of messages."""
+
+from __future__ import annotations
+
+from ..errors import ArgumentError
+
+_LONGEST = 80
+
+
+def shown(value: object) -> str:
+    """Return *value* as code if that is short and plain, else what it is: `a list`.
+
+    Only values of Python itself are asked for their text, as others may fail at that.
+    """
+    kind = type(value)
+    if kind in (str, bytes, int, float, complex, bool) or value is None:
+        if kind is int and int(value).bit_length() > 256:  # type: ignore[call-overload]
+            return "a very large int"
+        text = repr(value)
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    if kind in (tuple, list) and len(value) <= 8:  # type: ignore[arg-type]
+        items = [shown(each) for each in value]  # type: ignore[attr-defined]
+        inner = ", ".join(items) + ("," if kind is tuple and len(items) == 1 else "")
+        text = f"({inner})" if kind is tuple else f"[{inner}]"
+        if len(text) <= _LONGEST:
+            return text
+    name = kind.__name__
+    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
+
+
+def check_option(
+    use: str,
+    option: str,
+    value: object,
+    kinds: type | tuple[type, ...],
+    wanted: str,
+    *,
+    least: float | None = None,
+) -> None:
+    """Refuse a *value* of another kind, or below *least*; a bool is no number here."""
+    is_bool = isinstance(value, bool) and kinds is not bool
+    fits = isinstance(value, kinds) and not is_bool
+    if fits and (least is None or value >= least):  # type: ignore[operator]
+        return
+    raise ArgumentError(f"{use}: {option} is {shown(value)}, but it is {wanted}")
