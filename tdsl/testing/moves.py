@@ -189,6 +189,13 @@ def _divisible(function: Function, choices: Choices) -> str:
     )
 
 
+def _neighbours_swapped(function: Function, choices: Choices) -> tuple[int, ...]:
+    axis = _divisible(function, choices)
+    count = len(loops(function)[axis].body.statements)
+    at = choices.pick(range(count - 1))
+    return (*range(at), at + 1, at, *range(at + 2, count))
+
+
 def _place(function: Function, choices: Choices) -> str | int:
     places: tuple[str | int, ...] = (1, *_labels(function))
     return choices.pick(places)
@@ -309,6 +316,8 @@ ARGUMENTS: Mapping[str, Callable[[Function, Choices], Value]] = MappingProxyType
         "inline.tensor": _local,
         "producer": _producer,
         "fission.axis": _divisible,
+        "rearrange.axis": _divisible,
+        "order": _neighbours_swapped,
         "after": _place,
         "layout": _layout,
         "cache_read.memory": _memory,

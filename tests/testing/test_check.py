@@ -73,7 +73,8 @@ def test_a_wrong_last_column_is_found_and_made_small() -> None:
 
 
 def test_the_printed_line_repeats_the_failure() -> None:
-    line = str(failure(WRONG_IF_UNROLLED, examples=100, seed=2)).rpartition("to repeat: ")[2]
+    text = str(failure(WRONG_IF_UNROLLED, examples=100, seed=2))
+    line = text.rpartition("to repeat: ")[2]
     with pytest.raises(FailedCheck, match=r"Y\[.* is "):
         eval(line, {"tdsl": tdsl, "scale": WRONG_IF_UNROLLED})
     assert eval(line, {"tdsl": tdsl, "scale": RIGHT}).passed
