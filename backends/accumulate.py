@@ -197,6 +197,13 @@ class Cells:
         for part, array in zip(self.parts, lifted, strict=True):
             location.write(part, array)
 
+    def spread(self, op: ReduceOp | None) -> Parts:
+        """Return an array for each part, as reductions by *op*, if any, need them."""
+        if op is not None:
+            self._begin(op)
+        self.parts = tuple(np.array(np.broadcast_to(p, self.shape)) for p in self.parts)
+        return self.parts
+
     def accumulate(self, op: ReduceOp, location: Location, terms: Parts) -> None:
         """Combine elements with terms that are reduced already."""
         self._begin(op)
