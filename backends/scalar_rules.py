@@ -204,7 +204,7 @@ def from_integer(
 
 
 @_compiled
-def narrowed(v: int, e: float) -> tuple[int, float]:
+def narrowed(v: int, e: float) -> tuple[Any, float]:
     """Return an integer as the i32 to which it wraps."""
     value = np.int64(np.int32(v))
     return value, (inf if e > 0 and value != v else e)
