@@ -2,8 +2,9 @@
 
 The loops of a function become axes of NumPy arrays where its iterations touch
 different elements (`independence.py`), and stay Python loops elsewhere; where those
-run long, `one_by_one.py` takes over. Each expression gives values with bounds (`uncertain.py`); reductions collect what bounds
-them in any order (`accumulate.py`).
+run long, `one_by_one.py` takes over. Each expression gives values with bounds
+(`uncertain.py`, and `linear.py` where an element occurs twice); reductions collect
+what bounds them in any order (`accumulate.py`).
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from .chosen import choose
 from .contraction import Contraction, factors_of
 from .grid import Array, Elements, Grid, Location, Slices, VectorAxis
 from .independence import Question, is_independent, question
+from .linear import refined, repeats_a_load
 from .one_by_one import evaluate_one_by_one, is_covered
 from .uncertain import EXACT, Uncertain
 from .uncertain_expr import evaluate, wide
@@ -52,7 +54,7 @@ FACTOR_LIMIT = 1 << 24
 CONTRACTION_FLOOR = 1 << 12
 """From how many terms on a sum of products is a contraction."""
 
-STATEMENT_LIMIT = 1500
+STATEMENT_LIMIT = 4500
 """After how many statements on arrays the evaluation goes on one by one, if it can."""
 
 ITERATIONS_A_SECOND = 2e7
@@ -217,7 +219,7 @@ class _Evaluation:
                 self.store(statement, half)
             return
         cells = self.cells[statement.tensor]
-        value = evaluate(statement.value, grid, self.cells, self.numerics)
+        value = self.value(statement.value, grid)
         location = cells.locate(grid, statement.tensor, statement.index)
         cells.store(location, value)
 
@@ -230,8 +232,19 @@ class _Evaluation:
                 self.reduce(statement, half)
             return
         location = cells.locate(grid, statement.tensor, statement.index)
-        value = evaluate(statement.value, grid, self.cells, self.numerics)
+        value = self.value(statement.value, grid)
         self._accumulate(cells, statement.op, location, value, grid)
+
+    def value(self, expr: Expr, grid: Grid) -> Uncertain:
+        """Return *expr* over *grid*, with the better of two ways to bound it."""
+        plain = evaluate(expr, grid, self.cells, self.numerics)
+        if plain.is_exact or not repeats_a_load(expr):
+            return plain
+
+        def part(inner: Expr) -> Uncertain:
+            return evaluate(inner, grid, self.cells, self.numerics)
+
+        return refined(expr, plain, part, self.numerics)
 
     def _accumulate(
         self,

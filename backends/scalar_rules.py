@@ -33,7 +33,7 @@ def place(subscript: int) -> int:
 
 @_compiled
 def _inevitable(lv: float, le: float, rv: float, re: float) -> bool:
-    if le == 0 and re == 0:
+    if le == 0 and re == 0 and (lv == 0 or rv == 0):
         return True
     special = (le == 0 and not isfinite(lv)) or (re == 0 and not isfinite(rv))
     return special and (le == 0 or abs(lv) > le) and (re == 0 or abs(rv) > re)
@@ -118,7 +118,7 @@ def exponential(v: float, e: float, unit: float, tiny: float, limit: float) -> N
     """Return the exponential function."""
     p = 0.0 if e == 0 else np.exp(v + e) * -np.expm1(-e)
     return _rounded(  # type: ignore[no-any-return]
-        np.exp(v), p, e == 0, unit, tiny, limit
+        np.exp(v), p, e == 0 and not isfinite(v), unit, tiny, limit
     )
 
 

@@ -172,7 +172,8 @@ def _nearest_to_zero(operand: Uncertain) -> Array:
 
 
 def _at_most(change: Array, limit: float) -> Array:
-    smaller: Array = np.minimum(change, limit)
+    """Return *change* up to *limit*; of what may be NaN nothing is known."""
+    smaller: Array = np.where(np.isinf(change), np.inf, np.minimum(change, limit))
     return smaller
 
 

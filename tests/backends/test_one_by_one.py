@@ -125,7 +125,9 @@ def test_it_stops_after_the_time_given(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("one_at_a_time")
 @pytest.mark.parametrize("place", ["i + 1", "i - 1"])
 def test_an_element_outside_is_an_error(place: str) -> None:
-    text = f"def bad(x: inout f64[N]) for N:\n    for i in range(N):\n        x[{place}]"
+    text = (
+        f"def bad(x: inout f64[N]) for N:\n    for i in range(N):\n        x[{place}]"
+    )
     with pytest.raises(CheckError, match="outside its tensor at N=5"):
         evaluate_with_bound(
             read_function(f"\n{text} = 1.0\n"), {"x": np.ones(5)}, {"N": 5}

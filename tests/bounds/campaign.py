@@ -60,7 +60,9 @@ class Report:
             f"  largest error in units of its bound: {worst:.3f}",
         ]
         lines += [f"  {n:8d}  {kind}" for kind, n in sorted(self.kinds.items())]
-        return "\n".join([*lines, f"{len(self.violations)} violations", *self.violations])
+        return "\n".join(
+            [*lines, f"{len(self.violations)} violations", *self.violations]
+        )
 
 
 def run_campaign(
@@ -113,7 +115,7 @@ def _examine(
         for number in np.flatnonzero(judged.worst > 1)[:1]:
             report.violations.append(
                 f"--- {judged.worst[number]:.3g} bounds off at {cases[number]}, "
-                f"{subject.numerics}\n{print_function(subject.function)}"
+                f"{subject.numerics}, data of seed {cases[number].seed}\n{print_function(subject.function)}"
                 f"{print_function(scheduled)}"
             )
 

@@ -7,9 +7,19 @@ from dataclasses import dataclass, replace
 
 from tdsl.analysis.validate import validate
 from tdsl.ir.dtypes import DType, f32, f64, i32, i64
-from tdsl.ir.nodes import Binary, Call, Cast, Expr, Function, Reduce, Scatter, Store
+from tdsl.ir.nodes import (
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    Function,
+    Reduce,
+    Scatter,
+    Stmt,
+    Store,
+    Unary,
+)
 from tdsl.ir.numerics import Numerics
-from tdsl.ir.nodes import Stmt, Unary
 from tdsl.ir.walk import rewrite, rewrite_expr
 
 from ..backends.programs import PROGRAMS, in_double

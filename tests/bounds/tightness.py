@@ -1,1 +1,2 @@
-def tightness(): return []
+def tightness():
+    return []
