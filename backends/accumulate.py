@@ -81,7 +81,7 @@ def lift(op: ReduceOp, term: Uncertain, dtype: DType, count: int) -> Parts:
             size = np.abs(value) + error
             return value, size, np.maximum(size, 1.0), number
         case _:
-            unknown = np.where(np.isinf(error), np.inf, number)
+            unknown = np.where(error < np.inf, number, np.inf)
             return value, value - error, value + error, unknown
 
 

@@ -229,7 +229,7 @@ def lift_mul(v: float, e: float, number: float) -> Parts:
 @_compiled
 def lift_extreme(v: float, e: float, number: float) -> Parts:
     """Return the parts of a candidate of a maximum or minimum."""
-    return v, v - e, v + e, (inf if e == inf else number)
+    return v, v - e, v + e, (number if e < inf else inf)
 
 
 @_compiled

@@ -121,6 +121,7 @@ def _change(step: Callable[[Array], Array], operand: Uncertain) -> Array:
     low = step(operand.value - operand.error)
     high = step(operand.value + operand.error)
     change = np.maximum(value - low, high - value)
+    change = np.where(np.isnan(change), np.inf, change)
     return np.where(operand.error == 0, 0.0, change)
 
 
