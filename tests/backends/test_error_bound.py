@@ -236,7 +236,7 @@ def test_random_nests_are_evaluated_as_they_are_interpreted(block: int) -> None:
 
 
 DIFFUSION = """
-def diffusion(A: inout f64[N], B: inout f64[N]) for N, T:
+def diffusion(A: inout f32[N], B: inout f32[N]) for N, T:
     for t in range(T):
         for i in range(1, N - 1):
             B[i] = A[i] + 0.25 * (A[i - 1] - 2.0 * A[i] + A[i + 1])
@@ -247,7 +247,7 @@ def diffusion(A: inout f64[N], B: inout f64[N]) for N, T:
 
 def test_what_cancels_in_an_expression_does_not_add_up() -> None:
     """Each step takes a mean, though the size of its coefficients is 2."""
-    function = read_function(DIFFUSION)
+    function = in_double(read_function(DIFFUSION))
     start = np.random.default_rng(1).standard_normal(40)
     arrays, dims = {"A": start, "B": start.copy()}, {"N": 40, "T": 50}
     expected = evaluate_with_bound(function, arrays, dims)

@@ -1,8 +1,8 @@
 """Bits of results: `python -m tests.bounds.bits TARGET THREADS PROGRAMS SEED`.
 
-Prints, as JSON, for each random program in class `bitwise` a digest of its results under
-each of several schedules. The process compiles for the target that its environment
-names, so another process shows another width of vectors.
+Prints, as JSON, for each random program in class `bitwise` a digest of its results
+under each of several schedules. The process compiles for the target that its
+environment names, so another process shows another width of vectors.
 """
 
 from __future__ import annotations

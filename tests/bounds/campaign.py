@@ -2,7 +2,7 @@
 
 One trial is one set of arguments of one compiled program: all elements of all its
 outputs are compared with their bounds. A trial counts if at least one of them has a
-bound (is not *void*) and is not exact by nature of an empty tensor.
+bound, that is, unless the results are empty or nothing can be claimed of them.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def _examine(
         for number in np.flatnonzero(judged.worst > 1)[:1]:
             report.violations.append(
                 f"--- {judged.worst[number]:.3g} bounds off at {cases[number]}, "
-                f"{subject.numerics}, data of seed {cases[number].seed}\n{print_function(subject.function)}"
-                f"{print_function(scheduled)}"
+                f"{subject.numerics}, data of seed {cases[number].seed}\n"
+                f"{print_function(subject.function)}{print_function(scheduled)}"
             )
 
 
