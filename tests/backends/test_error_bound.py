@@ -247,10 +247,10 @@ def diffusion(A: inout f32[N], B: inout f32[N]) for N, T:
 
 def test_what_cancels_in_an_expression_does_not_add_up() -> None:
     """Each step takes a mean, though the size of its coefficients is 2."""
-    function = in_double(read_function(DIFFUSION))
-    start = np.random.default_rng(1).standard_normal(40)
+    function = read_function(DIFFUSION)
+    start = np.random.default_rng(1).standard_normal(40).astype(np.float32)
     arrays, dims = {"A": start, "B": start.copy()}, {"N": 40, "T": 50}
     expected = evaluate_with_bound(function, arrays, dims)
-    assert expected["A"][1].max() < 1e-12
+    assert expected["A"][1].max() < 1e-3
     found = compare(interpreted(function, arrays, dims), expected)
     assert found.passed and found.max_error_over_bound > 1e-4, str(found)
