@@ -81,7 +81,7 @@ def lift(op: ReduceOp, term: Uncertain, dtype: DType, count: int) -> Parts:
             size = np.abs(value) + error
             return value, size, np.maximum(size, 1.0), number
         case _:
-            unknown = np.where(np.isinf(error), np.inf, number)
+            unknown = np.where(error < np.inf, number, np.inf)
             return value, value - error, value + error, unknown
 
 
@@ -196,6 +196,13 @@ class Cells:
             lifted = lift(self.op, term, self.dtype, 0)
         for part, array in zip(self.parts, lifted, strict=True):
             location.write(part, array)
+
+    def spread(self, op: ReduceOp | None) -> Parts:
+        """Return an array for each part, as reductions by *op*, if any, need them."""
+        if op is not None:
+            self._begin(op)
+        self.parts = tuple(np.array(np.broadcast_to(p, self.shape)) for p in self.parts)
+        return self.parts
 
     def accumulate(self, op: ReduceOp, location: Location, terms: Parts) -> None:
         """Combine elements with terms that are reduced already."""

@@ -1,9 +1,10 @@
 """Evaluation in float64 with a bound on every element of the result.
 
 The loops of a function become axes of NumPy arrays where its iterations touch
-different elements (`independence.py`), and stay Python loops elsewhere. Each
-expression gives values with bounds (`uncertain.py`); reductions collect what bounds
-them in any order (`accumulate.py`).
+different elements (`independence.py`), and stay Python loops elsewhere; where those
+run long, `one_by_one.py` takes over. Each expression gives values with bounds
+(`uncertain.py`, and `linear.py` where an element occurs twice); reductions collect
+what bounds them in any order (`accumulate.py`).
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ from .chosen import choose
 from .contraction import Contraction, factors_of
 from .grid import Array, Elements, Grid, Location, Slices, VectorAxis
 from .independence import Question, is_independent, question
+from .linear import refined, repeats_a_load
+from .one_by_one import evaluate_one_by_one, is_covered
 from .uncertain import EXACT, Uncertain
 from .uncertain_expr import evaluate, wide
 
@@ -50,6 +53,12 @@ FACTOR_LIMIT = 1 << 24
 
 CONTRACTION_FLOOR = 1 << 12
 """From how many terms on a sum of products is a contraction."""
+
+STATEMENT_LIMIT = 4500
+"""After how many statements on arrays the evaluation goes on one by one, if it can."""
+
+ITERATIONS_A_SECOND = 2e7
+"""About how many iterations run one by one in a second."""
 
 _FINAL = 1 + 2.0**-20
 """Covers the roundings of the bounds themselves."""
@@ -73,17 +82,29 @@ def evaluate_with_bound(
     Any execution that *numerics* allows is within the bound of the value. Values are
     float64, int64 or bool; the bound is infinite where nothing can be claimed. The
     arrays are not changed, and outputs need not be given. Raise EvaluationTooSlow
-    after *seconds*: iterations that depend on one another are evaluated one by one.
+    after about so many *seconds*.
     """
+    started = monotonic()
     with np.errstate(all="ignore"):
         evaluation = _Evaluation(function, arrays, dims, numerics)
-        evaluation.deadline = monotonic() + seconds
-        evaluation.block(function.body, Grid((), dict(dims)))
+        evaluation.deadline = started + seconds
+        try:
+            evaluation.block(function.body, Grid((), dict(dims)))
+        except _ManyStatements:
+            evaluation = _Evaluation(function, arrays, dims, numerics)
+            left = (started + seconds - monotonic()) * ITERATIONS_A_SECOND
+            cells = evaluation.cells
+            if not evaluate_one_by_one(function, cells, dims, numerics, left):
+                raise EvaluationTooSlow from None
         return {
             param.tensor.name: _result(evaluation.cells[param.tensor.name])
             for param in function.params
             if param.role is not Role.INPUT
         }
+
+
+class _ManyStatements(Exception):
+    """Report that arrays do not help enough."""
 
 
 def _result(cells: Cells) -> Result:
@@ -104,6 +125,8 @@ class _Evaluation:
     ) -> None:
         self.numerics = numerics
         self.deadline = inf
+        self.statements = 0
+        self.limit = STATEMENT_LIMIT if is_covered(function) else inf
         self.questions = {
             axis: question(loop) for axis, loop in loops(function).items()
         }
@@ -127,6 +150,9 @@ class _Evaluation:
     def statement(self, statement: Stmt, grid: Grid) -> None:
         if monotonic() > self.deadline:
             raise EvaluationTooSlow
+        self.statements += 1
+        if self.statements > self.limit:
+            raise _ManyStatements
         match statement:
             case For():
                 self.loop(statement, grid)
@@ -193,7 +219,7 @@ class _Evaluation:
                 self.store(statement, half)
             return
         cells = self.cells[statement.tensor]
-        value = evaluate(statement.value, grid, self.cells, self.numerics)
+        value = self.value(statement.value, grid)
         location = cells.locate(grid, statement.tensor, statement.index)
         cells.store(location, value)
 
@@ -206,8 +232,19 @@ class _Evaluation:
                 self.reduce(statement, half)
             return
         location = cells.locate(grid, statement.tensor, statement.index)
-        value = evaluate(statement.value, grid, self.cells, self.numerics)
+        value = self.value(statement.value, grid)
         self._accumulate(cells, statement.op, location, value, grid)
+
+    def value(self, expr: Expr, grid: Grid) -> Uncertain:
+        """Return *expr* over *grid*, with the better of two ways to bound it."""
+        plain = evaluate(expr, grid, self.cells, self.numerics)
+        if plain.is_exact or not repeats_a_load(expr):
+            return plain
+
+        def part(inner: Expr) -> Uncertain:
+            return evaluate(inner, grid, self.cells, self.numerics)
+
+        return refined(expr, plain, part, self.numerics)
 
     def _accumulate(
         self,

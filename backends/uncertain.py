@@ -84,6 +84,7 @@ class Rounding:
             certain = ~np.isfinite(value) & _inevitable(operands)
             if self.is_complex:  # its parts overflow one by one
                 certain = np.zeros_like(certain)
+            certain = certain & ~_overflow(value, operands)
             error = np.where(suspicious, np.where(certain, 0.0, np.inf), error)
         return Uncertain(value, error)
 
@@ -107,6 +108,19 @@ def rounding(dtype: DType, ulps: float = 0.5) -> Rounding:
 
 _COMPLEX = 3.0
 """A product of complex numbers is off by sqrt(5) roundings at most, two with `fma`."""
+
+
+def _overflow(value: Array, operands: tuple[Uncertain, ...]) -> Array:
+    """Where *value* is infinite for its size, not for a pole at a zero.
+
+    A fused multiply-add never sees that a product is too large, and a few units in the
+    last place decide whether a function is.
+    """
+    finite: Array = np.array(True)
+    for operand in operands:
+        finite = finite & np.isfinite(operand.value) & (operand.value != 0)
+    overflow: Array = np.isinf(value) & finite
+    return overflow
 
 
 def _inevitable(operands: tuple[Uncertain, ...]) -> Array:

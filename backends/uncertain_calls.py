@@ -121,6 +121,7 @@ def _change(step: Callable[[Array], Array], operand: Uncertain) -> Array:
     low = step(operand.value - operand.error)
     high = step(operand.value + operand.error)
     change = np.maximum(value - low, high - value)
+    change = np.where(np.isnan(change), np.inf, change)
     return np.where(operand.error == 0, 0.0, change)
 
 
@@ -172,7 +173,8 @@ def _nearest_to_zero(operand: Uncertain) -> Array:
 
 
 def _at_most(change: Array, limit: float) -> Array:
-    smaller: Array = np.minimum(change, limit)
+    """Return *change* up to *limit*; of what may be NaN nothing is known."""
+    smaller: Array = np.where(np.isinf(change), np.inf, np.minimum(change, limit))
     return smaller
 
 

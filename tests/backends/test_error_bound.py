@@ -233,3 +233,24 @@ def test_random_nests_are_evaluated_as_they_are_interpreted(block: int) -> None:
         assert found.passed, f"seed {seed}: {found}"
         at_once += all((bound < 1e-9).all() for _, bound in expected.values())
     assert at_once > 50
+
+
+DIFFUSION = """
+def diffusion(A: inout f32[N], B: inout f32[N]) for N, T:
+    for t in range(T):
+        for i in range(1, N - 1):
+            B[i] = A[i] + 0.25 * (A[i - 1] - 2.0 * A[i] + A[i + 1])
+        for j in range(1, N - 1):
+            A[j] = B[j] + 0.25 * (B[j - 1] - 2.0 * B[j] + B[j + 1])
+"""
+
+
+def test_what_cancels_in_an_expression_does_not_add_up() -> None:
+    """Each step takes a mean, though the size of its coefficients is 2."""
+    function = read_function(DIFFUSION)
+    start = np.random.default_rng(1).standard_normal(40).astype(np.float32)
+    arrays, dims = {"A": start, "B": start.copy()}, {"N": 40, "T": 50}
+    expected = evaluate_with_bound(function, arrays, dims)
+    assert expected["A"][1].max() < 1e-3
+    found = compare(interpreted(function, arrays, dims), expected)
+    assert found.passed and found.max_error_over_bound > 1e-4, str(found)

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tdsl.backends.accumulate import lift, settle
 from tdsl.backends.comparison import error_over_bound
 from tdsl.backends.semantics import BINARY, CALLS, apply_binary, apply_call
 from tdsl.backends.uncertain import Uncertain, binary, rounding
 from tdsl.backends.uncertain_calls import call, cast, function_ulps
+from tdsl.backends.uncertain_expr import wide
 from tdsl.ir.dtypes import boolean, f32, f64, i32
+from tdsl.ir.nodes import ReduceOp
 
 COUNT = 4000
 ARITHMETIC = ["add", "sub", "mul", "div", "floordiv", "mod", "pow", "min", "max"]
@@ -82,12 +85,14 @@ def test_casts(exact: bool) -> None:
     a = a[usable]
     error = uncertain.error[usable] if not exact else uncertain.error
     uncertain = Uncertain(uncertain.value[usable], error)
-    assert_within(a.astype(np.int32), cast(uncertain, f32, i32))
-    assert_within(a.astype(np.bool_), cast(uncertain, f32, boolean))
+    assert_within(a.astype(np.int32), cast(uncertain, f32, i32, wide(i32)))
+    assert_within(a.astype(np.bool_), cast(uncertain, f32, boolean, wide(boolean)))
     third = Uncertain(uncertain.value / 3, uncertain.error / 3)
-    assert_within((a.astype(np.float64) / 3).astype(np.float32), cast(third, f64, f32))
+    assert_within(
+        (a.astype(np.float64) / 3).astype(np.float32), cast(third, f64, f32, wide(f32))
+    )
     large = np.arange(2**24, 2**24 + 9)
-    assert_within(large.astype(np.float32), cast(Uncertain(large), i32, f32))
+    assert_within(large.astype(np.float32), cast(Uncertain(large), i32, f32, wide(f32)))
 
 
 def test_a_bound_is_not_zero_where_it_must_not_be() -> None:
@@ -95,3 +100,28 @@ def test_a_bound_is_not_zero_where_it_must_not_be() -> None:
     third = binary("div", one, Uncertain(np.array([3.0])), rounding(f32))
     assert 2.0**-26 <= third.error[0] <= 2.0**-24
     assert set(BINARY) >= {*ARITHMETIC, *COMPARISONS}
+
+
+@pytest.mark.parametrize("function", ["sin", "cos", "tanh", "erf", "sigmoid", "ceil"])
+def test_nothing_is_known_of_a_function_of_what_may_be_nan(function: str) -> None:
+    anything = Uncertain(np.array([0.5, np.nan]), np.array([np.inf, np.inf]))
+    assert np.isinf(call(function, anything, f64, "reassoc").error).all()
+
+
+def test_an_overflow_is_not_certain_but_a_pole_is() -> None:
+    """`fma(1e200, 1e200, -inf)` and `fma(1e155, 1e154, -1e308)` see no infinity."""
+    large, zero = Uncertain(np.array([1e200])), Uncertain(np.array([0.0]))
+    one, infinite = Uncertain(np.array([1.0])), Uncertain(np.array([np.inf]))
+    rule, beyond = rounding(f64), Uncertain(np.array([800.0]))
+    with np.errstate(all="ignore"):
+        assert np.isinf(binary("mul", large, large, rule).error).all()
+        assert binary("div", one, zero, rule).error == 0
+        assert binary("mul", large, infinite, rule).error == 0
+        assert np.isinf(call("exp", beyond, f64, "reassoc").error)
+        assert call("log", zero, f64, "reassoc").error == 0
+
+
+def test_a_maximum_with_an_unknown_term_is_unknown() -> None:
+    term = Uncertain(np.array([np.nan]), np.array([np.nan]))
+    parts = lift(ReduceOp.MAX, term, f64, 1)
+    assert np.isinf(settle(ReduceOp.MAX, parts, f64).error).all()

@@ -1,0 +1,369 @@
+"""The text of an evaluation with bounds that runs one iteration at a time.
+
+Each value is a pair of variables, the number and its bound. A tensor that a reduction
+updates has the parts of `accumulate.py`, any other one the number and its bound: one
+array for each, or a variable if it is a local of rank 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import assert_never
+
+import numpy as np
+
+from ..ir.affine import Affine
+from ..ir.dtypes import DType
+from ..ir.nodes import (
+    Alloc,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Function,
+    Gather,
+    If,
+    Index,
+    Load,
+    Reduce,
+    ReduceOp,
+    Scatter,
+    Select,
+    Stmt,
+    Store,
+    Tensor,
+    Unary,
+)
+from ..ir.numerics import Numerics
+from ..ir.walk import walk
+from .accumulate import rule_of
+from .semantics import COMPARISONS
+from .uncertain import rounding
+from .uncertain_calls import function_ulps
+
+Pair = tuple[str, str]
+
+ROUNDED = {"add": "add", "sub": "sub", "mul": "mul", "div": "div"}
+EXTREMES = {"min": "minimum", "max": "maximum"}
+CALLS = {"sqrt": "root", "exp": "exponential"}
+SIGNS = {
+    **{"add": "+", "sub": "-", "mul": "*", "and": "and", "or": "or"},
+    **{"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="},
+}
+
+_HEADER = """\
+from math import inf, nan
+
+import numpy as np
+from numba import njit
+from tdsl.backends.scalar_rules import *
+
+
+@njit(error_model="numpy", boundscheck=True, cache=True)
+"""
+_KINDS = {
+    ReduceOp.ADD: "add",
+    ReduceOp.MUL: "mul",
+    ReduceOp.MAX: "extreme",
+    ReduceOp.MIN: "extreme",
+}
+_COMBINE = {
+    ReduceOp.ADD: ("{} + {}",) * 4,
+    ReduceOp.MUL: ("{} * {}",) * 3 + ("{} + {}",),
+    ReduceOp.MAX: ("most({}, {})", "wider({}, {})", "wider({}, {})", "{} + {}"),
+    ReduceOp.MIN: ("least({}, {})", "narrower({}, {})", "narrower({}, {})", "{} + {}"),
+}
+
+
+def scalar_source(function: Function, numerics: Numerics) -> str:
+    """Return a module whose `evaluate` takes the parts of the parameters, the dims and
+    a number of iterations, and returns whether that was enough of them.
+    """
+    return _Writer(function, numerics).text()
+
+
+def reductions(function: Function) -> dict[str, ReduceOp]:
+    """Return what updates each tensor that a reduction does."""
+    return {n.tensor: n.op for n in walk(function) if isinstance(n, Reduce)}
+
+
+@dataclass(slots=True)
+class _Writer:
+    function: Function
+    numerics: Numerics
+    lines: list[str] = field(default_factory=list)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    reductions: dict[str, ReduceOp] = field(default_factory=dict)
+    local: set[str] = field(default_factory=set)
+    count: int = 0
+    indent: str = "    "
+
+    def text(self) -> str:
+        self.reductions = reductions(self.function)
+        arguments: list[str] = []
+        for param in self.function.params:
+            self.tensors[param.tensor.name] = param.tensor
+            arguments += self.parts(param.tensor.name)
+        arguments += [f"X_{dim.name}" for dim in self.function.dims]
+        head = f"def evaluate({', '.join([*arguments, 'left'])}):"
+        self.block(self.function.body)
+        return _HEADER + "\n".join([head, *self.lines, "    return True"]) + "\n"
+
+    def parts(self, tensor: str) -> list[str]:
+        """Return the names of a tensor's arrays or variables."""
+        op = self.reductions.get(tensor)
+        dtype = self.tensors[tensor].dtype
+        number = 2 if op is None else len(rule_of(op, dtype).identity)
+        return [f"T{part}_{tensor}" for part in range(number)]
+
+    def write(self, text: str) -> None:
+        self.lines.append(self.indent + text)
+
+    def pair(self, text: str) -> Pair:
+        """Assign a number with its bound to new variables; return their names."""
+        self.count += 1
+        names = f"v{self.count}", f"e{self.count}"
+        self.write(f"{names[0]}, {names[1]} = {text}")
+        return names
+
+    # --- statements ---------------------------------------------------------------
+
+    def block(self, block: Block) -> None:
+        for statement in block.statements:
+            self.statement(statement)
+
+    def inside(self, block: Block) -> None:
+        before = self.indent
+        self.indent += "    "
+        self.block(block)
+        self.write("pass")
+        self.indent = before
+
+    def statement(self, statement: Stmt) -> None:
+        match statement:
+            case For():
+                self.loop(statement)
+            case If():
+                tests = [f"{_form(form)} >= 0" for form in statement.conditions]
+                self.write(f"if {' and '.join(tests) or 'True'}:")
+                self.inside(statement.body)
+            case Store():
+                op = self.reductions.get(statement.tensor)
+                value = self.expr(statement.value)
+                terms = self.lifted(op, value, statement.tensor, 0)
+                self.assign(statement.tensor, statement.index, terms)
+            case Reduce():
+                self.reduce(statement)
+            case Alloc():
+                self.alloc(statement.tensor)
+            case Scatter():
+                raise NotImplementedError
+            case _:
+                assert_never(statement)
+
+    def loop(self, loop: For) -> None:
+        start = _extreme("max", loop.starts)
+        stop = _extreme("min", loop.stops)
+        axis = f"X_{loop.axis}"
+        self.write(f"left -= max(0, ({stop} - {start}) // {loop.step}) + 1")
+        self.write("if left < 0:")
+        self.write("    return False")
+        self.write(f"for {axis} in range({start}, {stop}, {loop.step}):")
+        self.inside(loop.body)
+
+    def alloc(self, tensor: Tensor) -> None:
+        self.tensors[tensor.name] = tensor
+        floating = tensor.dtype.kind == "float"
+        first = {"float": "nan", "int": "0", "bool": "False"}[tensor.dtype.kind]
+        op = self.reductions.get(tensor.name)
+        values = [first, "0.0"]
+        if op is not None and floating:
+            values = {
+                ReduceOp.ADD: ["nan", "0.0", "0.0", "0.0"],
+            }.get(op, ["nan", "nan", "nan", "0.0"])
+        if not tensor.shape:
+            self.local.add(tensor.name)
+            for part, value in zip(self.parts(tensor.name), values, strict=True):
+                self.write(f"{part} = {value}")
+            return
+        shape = ", ".join(f"max(0, {_form(form)})" for form in tensor.shape)
+        kinds = {"float": "np.float64", "int": "np.int64", "bool": "np.bool_"}
+        types = [kinds[tensor.dtype.kind]] + ["np.float64"] * (len(values) - 1)
+        for part, value, type_ in zip(
+            self.parts(tensor.name), values, types, strict=True
+        ):
+            self.write(f"{part} = np.full(({shape},), {value}, {type_})")
+
+    def elements(self, tensor: str, index: tuple[Affine, ...]) -> list[str]:
+        """Return the text of each part of an element."""
+        if tensor in self.local:
+            return self.parts(tensor)
+        places = ", ".join(_place(form) for form in index)
+        return [f"{part}[{places or '()'}]" for part in self.parts(tensor)]
+
+    def assign(
+        self, tensor: str, index: tuple[Affine, ...], terms: tuple[str, ...]
+    ) -> None:
+        for element, term in zip(self.elements(tensor, index), terms, strict=True):
+            self.write(f"{element} = {term}")
+
+    def lifted(
+        self, op: ReduceOp | None, value: Pair, tensor: str, number: int
+    ) -> tuple[str, ...]:
+        """Return the parts of a term, which counts as *number* operations."""
+        if op is None or self.tensors[tensor].dtype.kind != "float":
+            return value
+        self.count += 1
+        names = tuple(f"p{self.count}_{part}" for part in range(4))
+        self.write(
+            f"{', '.join(names)} = lift_{_KINDS[op]}({', '.join(value)}, {number}.0)"
+        )
+        return names
+
+    def reduce(self, statement: Reduce) -> None:
+        op, dtype = statement.op, self.tensors[statement.tensor].dtype
+        value = self.expr(statement.value)
+        elements = self.elements(statement.tensor, statement.index)
+        if dtype.kind == "float":
+            terms = self.lifted(op, value, statement.tensor, 1)
+            for element, term, text in zip(elements, terms, _COMBINE[op], strict=True):
+                self.write(f"{element} = {text.format(element, term)}")
+            return
+        new, error = _COMBINE[op][0].format(elements[0], value[0]), value[1]
+        if op is not ReduceOp.ADD:
+            error = f"unsure({error})"
+        self.write(f"{elements[0]} = {_wrapped(new, dtype)}")
+        self.write(f"{elements[1]} += {error}")
+
+    # --- expressions --------------------------------------------------------------
+
+    def expr(self, expr: Expr) -> Pair:
+        match expr:
+            case Const():
+                return _number(expr), "0.0"
+            case Index():
+                return self.index(expr)
+            case Load():
+                return self.load(expr)
+            case Unary():
+                value, error = self.expr(expr.operand)
+                sign = "not" if expr.op == "not" else "-"
+                return self.pair(f"{_wrapped(f'{sign} {value}', expr.dtype)}, {error}")
+            case Binary():
+                return self.binary(expr)
+            case Call():
+                operand = self.expr(expr.operand)
+                if expr.function == "abs":
+                    return self.pair(f"abs({operand[0]}), {operand[1]}")
+                rule = self.rule(expr.dtype, expr.function)
+                return self.pair(
+                    f"{CALLS[expr.function]}({', '.join(operand)}, {rule})"
+                )
+            case Select():
+                parts = (expr.condition, expr.then, expr.otherwise)
+                texts = [text for part in parts for text in self.expr(part)]
+                return self.pair(f"choose({', '.join(texts)})")
+            case Cast():
+                return self.cast(expr)
+            case Gather():
+                raise NotImplementedError
+            case _:
+                assert_never(expr)
+
+    def index(self, expr: Index) -> Pair:
+        text = _form(expr.value)
+        if expr.dtype.kind == "float":
+            return self.pair(f"float(np.{expr.dtype.numpy}({text})), 0.0")
+        return self.pair(f"{_wrapped(text, expr.dtype)}, 0.0")
+
+    def load(self, expr: Load) -> Pair:
+        elements = self.elements(expr.tensor, expr.index)
+        op, dtype = self.reductions.get(expr.tensor), self.tensors[expr.tensor].dtype
+        if op is None or dtype.kind != "float":
+            return self.pair(", ".join(elements))
+        rule = self.rule(dtype, "add")
+        return self.pair(f"settle_{_KINDS[op]}({', '.join(elements)}, {rule})")
+
+    def binary(self, expr: Binary) -> Pair:
+        left, right = self.expr(expr.left), self.expr(expr.right)
+        both = ", ".join([*left, *right])
+        kind = expr.left.dtype.kind
+        if expr.op in COMPARISONS:
+            return self.pair(f"{left[0]} {SIGNS[expr.op]} {right[0]}, doubt({both})")
+        if expr.op in EXTREMES:
+            return self.pair(f"{EXTREMES[expr.op]}({both})")
+        if kind == "float":
+            rule = self.rule(expr.dtype, expr.op)
+            return self.pair(f"{ROUNDED[expr.op]}({both}, {rule})")
+        value = f"({left[0]} {SIGNS[expr.op]} {right[0]})"
+        error = f"{left[1]} + {right[1]}"
+        if expr.op not in ("add", "sub"):
+            error = f"unsure({error})"
+        return self.pair(f"{_wrapped(value, expr.dtype)}, {error}")
+
+    def cast(self, expr: Cast) -> Pair:
+        source, dtype = expr.operand.dtype, expr.dtype
+        value, error = self.expr(expr.operand)
+        match source.kind, dtype.kind:
+            case "float", "float":
+                if dtype.bits >= source.bits:
+                    return value, error
+                rule = self.rule(dtype, "add")
+                return self.pair(f"add({value}, {error}, 0.0, 0.0, {rule})")
+            case "bool", "float":
+                return self.pair(f"float({value}), min({error}, 1.0)")
+            case "int", "float":
+                whole = 2.0 ** (np.finfo(dtype.numpy).nmant + 1)
+                rule = self.rule(dtype, "add")
+                return self.pair(f"from_integer({value}, {error}, {whole}, {rule})")
+            case "bool", "int":
+                return self.pair(f"int({value}), {error}")
+            case _:
+                if dtype.bits >= source.bits:
+                    return value, error
+                return self.pair(f"narrowed({value}, {error})")
+
+    def rule(self, dtype: DType, operation: str) -> str:
+        """Return the arguments that describe the rounding of an operation."""
+        rule = rounding(dtype, function_ulps(operation, self.numerics))
+        return f"{rule.unit!r}, {rule.tiny!r}, {rule.limit!r}"
+
+
+def _number(expr: Const) -> str:
+    value = expr.dtype.numpy.type(expr.value).item()
+    if isinstance(value, float) and not isfinite(value):
+        return f"({value})"  # inf and nan are names there
+    return f"({value!r})"
+
+
+def _wrapped(text: str, dtype: DType) -> str:
+    """Return *text* as an integer of *dtype*, wrapped as its overflow does."""
+    if dtype.kind != "int" or dtype.bits == 64:
+        return text
+    return f"np.int64(np.int32({text}))"
+
+
+def _extreme(function: str, forms: tuple[Affine, ...]) -> str:
+    texts = [_form(form) for form in forms]
+    return texts[0] if len(texts) == 1 else f"{function}({', '.join(texts)})"
+
+
+def _place(form: Affine) -> str:
+    """Return a subscript, checked where it may be negative."""
+    safe = form.constant >= 0 and all(coefficient > 0 for _, coefficient in form.terms)
+    return _form(form) if safe else f"place({_form(form)})"
+
+
+def _form(form: Affine) -> str:
+    parts = [str(form.constant)] if form.constant or not form.terms else []
+    for atom, coefficient in form.terms:
+        if isinstance(atom, str):
+            text = f"X_{atom}"
+        else:
+            text = f"(({_form(atom.numerator)}) // {atom.divisor})"
+        parts.append(text if coefficient == 1 else f"{coefficient}*{text}")
+    return f"({' + '.join(parts)})"
