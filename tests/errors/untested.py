@@ -139,6 +139,7 @@ UNTESTED = frozenset(
         "this process compiles for its own CPU, not for …; start Python with …",
         "tune: …",
         "…\n  in …: …",
+        "… accesses an element outside its tensor at …",
         "… cannot be run: …: …",
         (
             "… ended the program while it was loaded (SystemExit …); put its main "
