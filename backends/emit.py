@@ -271,7 +271,7 @@ class Emitter:
         each = work.of_each(chain)
         counter = self._writer.fresh(f"{self._ids[chain[0].axis]}_s")
         serial = Region(f"for {counter} in range({total}):", [call(counter)])
-        items.append(Region(f"if {total} * ({each}) >= {LEAST}:", [parallel]))
+        items.append(Region(f"if {LEAST} <= {total} * ({each}):", [parallel]))
         items.append(Region("else:", [serial]))
 
     def _dealt(self, total: str, counter: str) -> str:

@@ -54,7 +54,8 @@ class Work:
         """Return the text of how many iterations *loop* has, at most all *lengths*."""
         lanes = loop.kind is LoopKind.VECTORIZED
         step = str(_LANES) if lanes else self.step(loop)
-        known, counts = [], []
+        known: list[int] = []
+        counts: list[str] = []
         for length in dict.fromkeys(lengths):
             if length.is_constant and step.isdecimal():
                 known.append(max(-(-length.constant // int(step)), 0))

@@ -118,7 +118,8 @@ def _sketch(
 
 def _start(function: Function, wanted: Config) -> tuple[Schedule, tuple[Param, ...]]:
     """Return *function* with loops distributed and in blocks, and what was decided."""
-    start, choices = Schedule(function), []
+    start = Schedule(function)
+    choices: list[Param] = []
     for axis in _outermost(start):
         name = f"{axis}.distributed"
         apart = isolated(start, axis)

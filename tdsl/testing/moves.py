@@ -189,6 +189,11 @@ def _divisible(function: Function, choices: Choices) -> str:
     )
 
 
+def _order(function: Function, choices: Choices) -> tuple[int, ...]:
+    """Choose an order of two or three statements, two of which are exchanged."""
+    return choices.pick(((1, 0), (1, 0, 2), (0, 2, 1)))
+
+
 def _place(function: Function, choices: Choices) -> str | int:
     places: tuple[str | int, ...] = (1, *_labels(function))
     return choices.pick(places)
@@ -307,6 +312,10 @@ ARGUMENTS: Mapping[str, Callable[[Function, Choices], Value]] = MappingProxyType
         "tail": _tail,
         "tensor": _tensor,
         "inline.tensor": _local,
+        "expand.tensor": _local,
+        "expand.memory": _memory,
+        "rearrange.axis": _divisible,
+        "order": _order,
         "producer": _producer,
         "fission.axis": _divisible,
         "after": _place,

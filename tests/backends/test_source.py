@@ -270,12 +270,12 @@ def steps(A: inout f32[M, N]) for M, N:
 def test_a_parallel_loop_in_another_loop_takes_threads_for_much_work_only() -> None:
     text = emit_source(read_function(INNER_PARALLEL)).text
     lines = [line.strip().partition("  #")[0] for line in text.splitlines()]
-    (test,) = (n for n, line in enumerate(lines) if f">= {LEAST}:" in line)
-    assert lines[test] == f"if i_count * (max((t + 8 - 1) // 8, 0)) >= {LEAST}:"
+    (test,) = (n for n, line in enumerate(lines) if f"{LEAST} <=" in line)
+    assert lines[test] == f"if {LEAST} <= i_count * (max((t + 8 - 1) // 8, 0)):"
     assert lines[test + 1] == "for i_n in prange(i_count):"
     assert lines[test + 3 : test + 5] == ["else:", "for i_s in range(i_count):"]
     assert lines[test + 2] == lines[test + 5].replace("i_s", "i_n")
 
 
 def test_an_outermost_parallel_loop_always_takes_threads() -> None:
-    assert f">= {LEAST}" not in emit_source(read_function(TWO_STAGES)).text
+    assert f"{LEAST} <=" not in emit_source(read_function(TWO_STAGES)).text
