@@ -72,7 +72,7 @@ class Work:
 
 def _most(form: Affine, limits: Limits) -> Affine:
     """Return *form* with inner axes where they make it largest, innermost first."""
-    for axis in reversed(limits):
+    for axis in reversed(list(limits)):
         if axis in form.names():
             low, high = limits[axis]
             end = high if form.coefficient(axis) > 0 else low
