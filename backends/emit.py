@@ -8,7 +8,7 @@ masks and guards, with the choice outside the loops that it does not depend on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -37,6 +37,7 @@ from .plan import Plan, TileLoop
 from .point import Point, is_nonnegative
 from .registers import register_layouts
 from .storage import LANE, Addresses
+from .worth import LEAST, Work
 from .writer import Region, Writer, block_text
 
 
@@ -248,7 +249,30 @@ class Emitter:
         self._block(chain[-1].body, replace(point, parallel=True))
         self._known -= {each.axis for each in chain}
         writer.floor, writer.barrier = outside
-        self._outline(writer.take(), number, dealt)
+        region = writer.take()
+        call = self._outline(region, number)
+        parallel = Region(region.header, [call(dealt)])
+        if len(writer.stack) == 1:
+            writer.stack[0].items.append(parallel)
+        else:
+            self._where_it_pays(chain, total, parallel, call, point)
+
+    def _where_it_pays(
+        self,
+        chain: list[For],
+        total: str,
+        parallel: Region,
+        call: Callable[[str], str],
+        point: Point,
+    ) -> None:
+        """Write *parallel* for where it does enough, and a plain loop for elsewhere."""
+        items = self._writer.stack[-1].items
+        work = Work(lambda form: self._addresses.integer(point.at(form)), self._step)
+        each = work.of_each(chain)
+        counter = self._writer.fresh(f"{self._ids[chain[0].axis]}_s")
+        serial = Region(f"for {counter} in range({total}):", [call(counter)])
+        items.append(Region(f"if {LEAST} <= {total} * ({each}):", [parallel]))
+        items.append(Region("else:", [serial]))
 
     def _dealt(self, total: str, counter: str) -> str:
         """Return the iteration that runs as number *counter*, dealt out like cards.
@@ -282,18 +306,19 @@ class Emitter:
             self._writer.define(self._ids[each.axis])
             self._known.add(each.axis)
 
-    def _outline(self, region: Region, number: str, counter: str) -> None:
+    def _outline(self, region: Region, number: str) -> Callable[[str], str]:
         """Turn the body of a parallel loop into a function of its own.
 
         Numba's passes for parallel loops then see one call: they take their time from
-        the size of the body, and have rewritten variables that they should not.
+        the size of the body, and have rewritten variables that they should not. The
+        result writes the call of that function for a given iteration.
         """
         part = self._writer.fresh(f"{self._entry}_part")
         body = block_text(region, 1)
         arguments = free_names(body, number, self._globals())
         self.parts.append((part, [number, *arguments], body))
-        call = f"{part}(i64({counter}){''.join(f', {each}' for each in arguments)})"
-        self._writer.stack[-1].items.append(Region(region.header, [call]))
+        rest = "".join(f", {each}" for each in arguments)
+        return lambda counter: f"{part}(i64({counter}){rest})"
 
     def _globals(self) -> set[str]:
         tokens = {type_token(dtype, lanes) for dtype, lanes in self.types}

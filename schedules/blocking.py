@@ -21,10 +21,13 @@ from .schedule import Schedule
 _MOST_CUTS = 16
 
 
-def in_blocks(schedule: Schedule, axis: str, size: int) -> Schedule | None:
+def in_blocks(
+    schedule: Schedule, axis: str, size: int, *, rows: bool | None = None
+) -> Schedule | None:
     """Return *schedule* with *axis* in blocks of *size*, None where that is no use.
 
     Loops inside that run over the same range are cut where the block begins and ends.
+    *rows* says whether sums along a row will do, None whether there is nothing else.
     """
     loop = loops(schedule.function)[axis]
     if perfect_nest(loop) or Legality(schedule.function).is_concurrent(axis):
@@ -37,8 +40,8 @@ def in_blocks(schedule: Schedule, axis: str, size: int) -> Schedule | None:
     tiled = _cut_at_blocks(tiled, axis, size)
     if tiled is whole:
         return None
-    for rows in (False, True):
-        apart = isolated(tiled, f"{axis}_i", rows=rows)
+    for along in (False, True) if rows is None else (rows,):
+        apart = isolated(tiled, f"{axis}_i", rows=along)
         if _parts(apart, f"{axis}_o") > 1:
             return _with_inner_blocks(apart, f"{axis}_o", size)
     return None

@@ -55,9 +55,17 @@ def _ever_plainer(config: dict[str, Choice]) -> Iterator[dict[str, Choice]]:
         ".block": 0,
         ".steps": 0,
         ".lanes": 0,
+        ".rows": 1,
     }
     order = (".vectors", ".block", ".lanes")
-    for taken_back in ((), (".steps",), (".parallel",), order, tuple(without)):
+    for taken_back in (
+        (),
+        (".steps",),
+        (".rows",),
+        (".parallel",),
+        order,
+        tuple(without),
+    ):
         plainer = dict(config)
         for name in config:
             for ending in taken_back:

@@ -40,6 +40,8 @@ from ..ir.nodes import (
 from ..ir.walk import chosen_by_data, gathers, loops, read_forms, scatters, walk
 from ..target import Target
 from .params import Config, Param
+from .row_groups import GROUPS, grouped_lanes, in_groups, rows_around, run_together
+from .row_groups import shares as share_elements
 from .schedule import Schedule
 
 Access = Store | Reduce | Load
@@ -47,6 +49,7 @@ Access = Store | Reduce | Load
 _VECTORS = (1, 2, 4, 8)
 _BLOCK = 64  # iterations of the other axis in which lines of memory are used up
 _BLOCKS = (8, 16, 32, 64)
+_GROUP = 4  # rows that share what they read
 _COLUMNS = 4  # iterations whose lanes are stored together, column by column
 
 
@@ -171,9 +174,33 @@ class LoopNest:
             params.append(
                 Param(f"{self.prefix}.vectors", (0, *_VECTORS), usual, "structure")
             )
+        if self.row_axis:
+            params.append(Param(f"{self.prefix}.rows", GROUPS, _GROUP, "structure"))
         if self.block_axes:
             params.append(Param(f"{self.prefix}.block", (0, *_BLOCKS), 16, "structure"))
         return tuple(params)
+
+    @cached_property
+    def row_axis(self) -> str | None:
+        """The axis of which some iterations can share what each of them reads."""
+        if self.nest is None:
+            found = grouped_lanes(self.loop, self.vector_axes)
+            return self.loop.axis if found and self._has_free_rows else None
+        if not self.vector_axes or not self.nest.is_rectangular:
+            return None
+        lanes = self.vector_axes[0]
+        if lanes in self.nest.spatial:
+            return None
+        rows = [axis for axis in self.nest.axes if axis != lanes][-1:]
+        known = rows and rows[0] in self.nest.spatial
+        if known and share_elements([self.nest.statement], rows[0], lanes):
+            return rows[0]
+        return None
+
+    @property
+    def _has_free_rows(self) -> bool:
+        """Whether the iterations of the loop do not depend on one another."""
+        return self.legality.is_concurrent(self.loop.axis)
 
     @property
     def _is_cheap(self) -> bool:
@@ -209,14 +236,16 @@ class LoopNest:
     def apply(self, schedule: Schedule, config: Config) -> Schedule:
         """Append the steps."""
         vectors = int(config.get(f"{self.prefix}.vectors", 0))
+        rows = int(config.get(f"{self.prefix}.rows", 1)) if vectors else 1
         if vectors:
-            for axis in self.vector_axes:
-                schedule = self._vectorize(schedule, axis, vectors)
+            schedule = self._in_lanes(schedule, vectors, rows)
         block = int(config.get(f"{self.prefix}.block", 0))
         if block:
             schedule = self._in_squares(schedule, block)
         if config[f"{self.prefix}.parallel"] and self.thread_axis:
             shared, *fused = self._outermost(bool(vectors), bool(block))
+            if rows > 1 and shared == self.row_axis:
+                shared = f"{shared}_b"
             if not shared.startswith(self.thread_axis):
                 if self.nest and self.thread_axis == self.nest.axes[-1]:
                     return schedule  # too little work to wake threads for
@@ -256,14 +285,56 @@ class LoopNest:
         others = [each for each in self.nest.axes if each not in (axis, crossing)]
         return others, [f"{crossing}_b", f"{axis}_o"]
 
-    def _vectorize(self, schedule: Schedule, axis: str, vectors: int) -> Schedule:
-        loop_leaves = leaves(_loop_named(self.loop, axis).body)
-        if self.nest is not None:
-            loop_leaves = [self.nest.statement]
-        dtypes = {dtype for leaf in loop_leaves for dtype in value_dtypes(leaf)}
-        lanes = min(self.target.lanes(dtype) for dtype in dtypes)
+    def _in_lanes(self, schedule: Schedule, vectors: int, rows: int) -> Schedule:
+        """Run all vector axes in lanes, *rows* iterations around them at once."""
+        together: tuple[str, ...] = ()
+        if rows > 1 and self.nest is not None:
+            together = self.vector_axes
+        elif rows > 1:
+            together = grouped_lanes(self.loop, self.vector_axes)
+            schedule = in_groups(schedule, self._rows_now(schedule), rows, together)
+        for axis in self.vector_axes:
+            if axis in together:
+                schedule = self._together(schedule, axis, vectors, rows)
+            else:
+                schedule = self._vectorize(schedule, axis, vectors)
+        return schedule
+
+    def _rows_now(self, schedule: Schedule) -> str:
+        """Return the loop over rows as earlier steps have left it."""
+        known = loops(schedule.function)
+        return next(a for a in (self.prefix, f"{self.prefix}_i") if a in known)
+
+    def _together(
+        self, schedule: Schedule, axis: str, vectors: int, rows: int
+    ) -> Schedule:
         outer, inner = f"{axis}_o", f"{axis}_v"
-        schedule = schedule.split(axis, lanes * vectors, names=(outer, inner))
+        registers = max(1, vectors * _GROUP // (2 * rows))
+        width = self._lanes(axis) * registers
+        schedule = schedule.split(axis, width, names=(outer, inner))
+        if self.nest is None:
+            return run_together(schedule, outer, inner, rows_around(schedule, outer))
+        *others, row = (a for a in self.nest.axes if a != axis)
+        groups, within = f"{row}_b", f"{row}_u"
+        schedule = schedule.split(row, rows, names=(groups, within))
+        schedule = schedule.reorder(*others, groups, within, outer, inner)
+        return run_together(schedule, outer, inner, within)
+
+    def _lanes(self, axis: str) -> int:
+        """Return the lanes of one hardware vector in the loop *axis*."""
+        dtypes = {d for leaf in self._leaves(axis) for d in value_dtypes(leaf)}
+        return min(self.target.lanes(dtype) for dtype in dtypes)
+
+    def _leaves(self, axis: str) -> list[Store | Reduce]:
+        if self.nest is not None:
+            return [self.nest.statement]
+        return list(leaves(_loop_named(self.loop, axis).body))
+
+    def _vectorize(self, schedule: Schedule, axis: str, vectors: int) -> Schedule:
+        loop_leaves = self._leaves(axis)
+        outer, inner = f"{axis}_o", f"{axis}_v"
+        width = self._lanes(axis) * vectors
+        schedule = schedule.split(axis, width, names=(outer, inner))
         if self._crossed(axis):
             return self._in_blocks(schedule, axis).vectorize(inner)
         if self.nest is not None and len(self.nest.axes) > 1:

@@ -39,6 +39,11 @@ class SharedSum(LoopNest):
         """None: the threads need sums of their own first."""
         return None
 
+    @property
+    def _has_free_rows(self) -> bool:
+        """Iterations only add to the sum that they share."""
+        return True
+
     def apply(self, schedule: Schedule, config: Config) -> Schedule:
         """Append the steps."""
         if config[f"{self.prefix}.parallel"]:

@@ -11,8 +11,9 @@ edited, replayed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from ..analysis.access import Nest, perfect_nest, subscript_names
 from ..analysis.legality import Legality
@@ -32,7 +33,9 @@ from .shared_sums import SharedSum
 from .time_tiles import TimeTiles, suits_tiles
 from .triangles import Triangle
 
+_BLOCKS = (0, 32, 64, 128, 256, 512)
 _BLOCK = 64  # iterations of a loop in order that take from those before all at once
+_LONG_BLOCK = 256  # where that is no more than a product with a vector
 
 __all__ = ["Choice", "Config", "Param", "Sketch", "sketch"]
 
@@ -41,11 +44,15 @@ __all__ = ["Choice", "Config", "Param", "Sketch", "sketch"]
 class Sketch:
     """The decisions about a function, and the way from decisions to a schedule.
 
-    The parts are of *start*, the function with some loops distributed.
+    The parts are of *start*, the function with some loops distributed or in blocks.
+    *choices* are the decisions that made it; others lead to other parts, which *remade*
+    finds. Params of parts that another start lacks say nothing there.
     """
 
     start: Schedule
     parts: tuple[Part, ...]
+    choices: tuple[Param, ...]
+    remade: Callable[[Config], Sketch]
 
     @property
     def function(self) -> Function:
@@ -55,7 +62,8 @@ class Sketch:
     @cached_property
     def params(self) -> tuple[Param, ...]:
         """The decisions of every part, in program order."""
-        return tuple(param for part in self.parts for param in part.params)
+        inside = (param for part in self.parts for param in part.params)
+        return (*self.choices, *inside)
 
     def default(self) -> dict[str, Choice]:
         """Return the config that needs no search."""
@@ -63,6 +71,16 @@ class Sketch:
 
     def build(self, config: Config) -> Schedule:
         """Return the schedule of *config*; raise `ScheduleError` if infeasible."""
+        made = {param.name: param.default for param in self.choices}
+        wanted = {name: config.get(name, value) for name, value in made.items()}
+        if wanted != made:
+            other = self.remade(wanted)
+            given = {p.name: config.get(p.name, p.default) for p in other.params}
+            known = {
+                p.name: given[p.name] if given[p.name] in p.choices else p.default
+                for p in other.params
+            }
+            return other.build({**known, **wanted})
         schedule = self.start
         for part in self.parts:
             schedule = part.apply(schedule, config)
@@ -75,15 +93,65 @@ def sketch(function: Function, target: Target, numerics: Numerics) -> Sketch:
     Contractions keep the order of each element's updates, so they serve every numerics
     class; sums along vector lanes need `reassoc`.
     """
-    start = Schedule(function)
-    for axis in [s.axis for s in function.body.statements if isinstance(s, For)]:
-        start = isolated(start, axis)
-    for axis in [s.axis for s in start.function.body.statements if isinstance(s, For)]:
-        start = in_blocks(start, axis, _BLOCK) or start
-    start = without_crossings(start)
+    return _sketch(function, target, numerics, {})
+
+
+def _sketch(
+    function: Function, target: Target, numerics: Numerics, wanted: Config
+) -> Sketch:
+    """Return the sketch whose start is what *wanted* says, or else the usual one."""
+    start, choices = _start(function, wanted)
     planner = _Planner(start, target, numerics)
     planner.cover(start.function.body, None)
-    return Sketch(start, tuple(planner.parts.values()))
+
+    @cache
+    def remade(items: tuple[tuple[str, Choice], ...]) -> Sketch:
+        return _sketch(function, target, numerics, dict(items))
+
+    return Sketch(
+        start,
+        tuple(planner.parts.values()),
+        choices,
+        lambda config: remade(tuple(config.items())),
+    )
+
+
+def _start(function: Function, wanted: Config) -> tuple[Schedule, tuple[Param, ...]]:
+    """Return *function* with loops distributed and in blocks, and what was decided."""
+    start = Schedule(function)
+    choices: list[Param] = []
+    for axis in _outermost(start):
+        name = f"{axis}.distributed"
+        apart = isolated(start, axis)
+        if apart is not start:
+            whether = bool(wanted.get(name, True))
+            choices.append(Param(name, (True, False), whether, "structure"))
+            start = apart if whether else start
+    for axis in _outermost(start):
+        found, size = _in_usual_blocks(start, axis)
+        if found is None:
+            continue
+        name = f"{axis}.order_block"
+        chosen = int(wanted.get(name, size))
+        if chosen != size:
+            found = in_blocks(start, axis, chosen) if chosen else None
+        choices.append(Param(name, _BLOCKS, chosen, "structure"))
+        start = found or start
+    return without_crossings(start), tuple(choices)
+
+
+def _outermost(schedule: Schedule) -> list[str]:
+    statements = schedule.function.body.statements
+    return [each.axis for each in statements if isinstance(each, For)]
+
+
+def _in_usual_blocks(schedule: Schedule, axis: str) -> tuple[Schedule | None, int]:
+    """Return *schedule* with *axis* in blocks, if that is of use, and their size."""
+    for size, rows in ((_BLOCK, False), (_LONG_BLOCK, True)):
+        found = in_blocks(schedule, axis, size, rows=rows)
+        if found is not None:
+            return found, size
+    return None, 0
 
 
 class _Planner:

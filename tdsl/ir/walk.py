@@ -65,9 +65,11 @@ def _present(expr: Expr | None) -> tuple[Expr, ...]:
 
 def walk(node: Node) -> Iterator[Node]:
     """Yield *node* and every node below it, parents first, in program order."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting += reversed(children(found))
 
 
 def walk_nest(
@@ -219,12 +221,25 @@ def substitute(block: Block, values: Mapping[str, Affine]) -> Block:
 
 def loops(function: Function) -> dict[str, For]:
     """Return the loops of *function* by axis name, in program order."""
-    return {node.axis: node for node in walk(function) if isinstance(node, For)}
+    return {n.axis: n for n in _statements(function.body) if isinstance(n, For)}
 
 
 def allocations(function: Function) -> dict[str, Alloc]:
     """Return the local tensors of *function* by name, in program order."""
-    return {n.tensor.name: n for n in walk(function) if isinstance(n, Alloc)}
+    found = _statements(function.body)
+    return {n.tensor.name: n for n in found if isinstance(n, Alloc)}
+
+
+def _statements(block: Block) -> list[Stmt]:
+    """Return all statements in *block*, those around others first."""
+    found: list[Stmt] = []
+    waiting = [*reversed(block.statements)]
+    while waiting:
+        statement = waiting.pop()
+        found.append(statement)
+        if isinstance(statement, For | If):
+            waiting += reversed(statement.body.statements)
+    return found
 
 
 def loads(node: Node) -> Iterator[Load]:

@@ -314,6 +314,8 @@ ARGUMENTS: Mapping[str, Callable[[Function, Choices], Value]] = MappingProxyType
         "tail": _tail,
         "tensor": _tensor,
         "inline.tensor": _local,
+        "expand.tensor": _local,
+        "expand.memory": _memory,
         "producer": _producer,
         "fission.axis": _divisible,
         "rearrange.axis": _divisible,

@@ -12,6 +12,7 @@ import pytest
 
 from tdsl.backends.source import emit_source
 from tdsl.backends.vocabulary import MATH_OPERATIONS, MEMORY_OPERATIONS, OPERATIONS
+from tdsl.backends.worth import LEAST
 from tdsl.ir.nodes import Span, Store
 from tdsl.ir.walk import rewrite
 
@@ -254,3 +255,27 @@ def test_only_iterations_of_unequal_length_are_dealt_out(runtime_sizes: bool) ->
     assert "dealing_step(" in triangle.text
     packed = read_function(KERNELS["packed"][0])
     assert "dealing_step(" not in emit_source(packed, runtime_sizes=runtime_sizes).text
+
+
+INNER_PARALLEL = """
+def steps(A: inout f32[M, N]) for M, N:
+    for t in range(M):
+        for i in range(t, M):  # parallel
+            for j_o in range(0, t, 8):
+                for j in range(j_o, j_o + 8):  # vectorized
+                    A[i, j] += 1.0  # S0[t, i, j]
+"""
+
+
+def test_a_parallel_loop_in_another_loop_takes_threads_for_much_work_only() -> None:
+    text = emit_source(read_function(INNER_PARALLEL)).text
+    lines = [line.strip().partition("  #")[0] for line in text.splitlines()]
+    (test,) = (n for n, line in enumerate(lines) if f"{LEAST} <=" in line)
+    assert lines[test] == f"if {LEAST} <= i_count * (max((t + 8 - 1) // 8, 0)):"
+    assert lines[test + 1] == "for i_n in prange(i_count):"
+    assert lines[test + 3 : test + 5] == ["else:", "for i_s in range(i_count):"]
+    assert lines[test + 2] == lines[test + 5].replace("i_s", "i_n")
+
+
+def test_an_outermost_parallel_loop_always_takes_threads() -> None:
+    assert f"{LEAST} <=" not in emit_source(read_function(TWO_STAGES)).text

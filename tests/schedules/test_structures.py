@@ -7,9 +7,11 @@ from __future__ import annotations
 import pytest
 
 from tdsl.analysis.validate import validate
+from tdsl.ir.nodes import For, LoopKind, Reduce
 from tdsl.ir.verify import verify
+from tdsl.ir.walk import loops, walk
 from tdsl.schedules.library import default_schedule
-from tdsl.schedules.sketches import sketch
+from tdsl.schedules.sketches import Choice, sketch
 from tdsl.target import AVX2, AVX512
 
 from ..ir_text import read_function
@@ -156,11 +158,11 @@ PARTS = {  # what the default schedule must contain
     ),
     "in_place": (".fission(", '.cache_write("B", "j_t")'),
     "two_sums": (
-        '.rfactor("j_v", tensor="Y").rfactor("j_v", tensor="Z")',
-        '.parallelize("i")',
+        '.rfactor("j_v", tensor="Y", memory="register").rfactor("j_v", tensor="Z"',
+        '.parallelize("i_b")',
     ),
     "both_ways": ('.rfactor("i_o", memory="array").parallelize("i_o")',),
-    "solve": ('.cut("j", "i_o")', '.parallelize("i_i_2_2")', ".rfactor("),
+    "solve": ('.cut("j", "i_o")', '.parallelize("i_i_2_2_b")', ".rfactor("),
     "factor": ('.cut("j", "i_o")', '.reorder("j_o", "i_i", "j_i")', ".cache_write("),
     "paths": ('.cut("i", "k").cut("i_2", "k + 1")', '.vectorize("j_v")'),
     "backwards": ('.rfactor("i_v").vectorize("i_v")',),
@@ -202,3 +204,42 @@ def test_params_of_cut_nests_have_names_of_their_own() -> None:
     space = sketch(read_function(TEXTS["factor"]), AVX512, "reassoc")
     names = [param.name for param in space.params]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("name", "choice"),
+    [
+        ("solve", {"i.order_block": 32}),
+        ("solve", {"i.order_block": 0}),
+        ("factor", {"i.order_block": 0}),
+        ("product", {"i.distributed": False}),
+        ("two_sums", {"i.rows": 8}),
+        ("two_sums", {"i.rows": 1}),
+        ("both_ways", {"i.rows": 2, "i.parallel": False}),
+    ],
+)
+def test_other_starts_and_groups_are_built_and_proved(
+    name: str, choice: dict[str, Choice]
+) -> None:
+    function = read_function(TEXTS[name])
+    space = sketch(function, AVX512, "reassoc")
+    default = space.default()
+    for param, value in choice.items():
+        assert param in default
+        assert default[param] != value
+    schedule = space.build({**default, **choice})
+    assert str(schedule) != str(space.build(default))
+    certificate = validate(function, schedule.function, "reassoc")
+    assert certificate.verdict == "proved", certificate.reason
+
+
+def test_a_group_of_rows_loads_what_they_share_once() -> None:
+    """The vectors are outside of the rows: `x[j]` is loaded once for all of them."""
+    schedule = default_schedule(read_function(TEXTS["two_sums"]), AVX512, "reassoc")
+    found = loops(schedule.function)
+    (rows,) = found["j_o"].body.statements
+    assert isinstance(rows, For)
+    assert rows.kind is LoopKind.UNROLLED
+    assert {n.axis for n in walk(rows) if isinstance(n, For)} == {rows.axis, "j_v"}
+    sums = {n.tensor for n in walk(rows) if isinstance(n, Reduce)}
+    assert sums == {"Y_part", "Z_part"}
