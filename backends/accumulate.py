@@ -22,12 +22,10 @@ from ..ir.affine import Affine
 from ..ir.dtypes import DType
 from ..ir.nodes import ReduceOp
 from .grid import Array, Grid, Location, VectorAxis, locate, private_subscripts
+from .scalar_rules import SLACK
 from .uncertain import EXACT, Uncertain, rounding
 
 Parts = tuple[Array, ...]
-
-SLACK = 2.0**-48
-"""More than the relative error of a difference of nearly equal float64 products."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..ir.dtypes import DType
 from ..ir.nodes import Binary, Expr, Unary
-from .accumulate import SLACK, Parts
+from .accumulate import Parts
 from .grid import Array, Grid
+from .scalar_rules import SLACK
 from .uncertain import EXACT, Rounding, Uncertain, rounding
 
 _LARGEST_EXACT = 2.0**53

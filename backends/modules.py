@@ -35,6 +35,7 @@ from ..paths import cache_folder
 
 _SUPPORT = (
     "lanes.py",
+    "modules.py",
     "scalar_rules.py",
     "simd.py",
     "simd_memory.py",

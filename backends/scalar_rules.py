@@ -14,8 +14,10 @@ import numpy as np
 from numba import njit
 from numba.core.dispatcher import Dispatcher
 
-from .accumulate import SLACK
 from .modules import guard_cache
+
+SLACK = 2.0**-48
+"""More than the relative error of a difference of nearly equal float64 products."""
 
 Number = tuple[float, float]
 Parts = tuple[float, float, float, float]

@@ -19,7 +19,7 @@ FEW = 10
 
 
 def test_a_short_campaign_finds_nothing() -> None:
-    report = run_campaign(1500, seed=7)
+    report = run_campaign(1500, seed=1)
     assert not report.violations, report
     assert report.trials >= 1500 and report.programs > 3
     assert report.void < report.elements / 2

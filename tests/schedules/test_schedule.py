@@ -178,7 +178,7 @@ def test_no_program_is_refused() -> None:
     instead = "pass what @tdsl.kernel made of a function"
     for use, message in (
         (lambda: Schedule(3), f"Schedule: 3 is no kernel: {instead}"),  # type: ignore[arg-type]
-        (lambda: schedule.replay(()), f"replay: a tuple is no kernel: {instead}"),  # type: ignore[arg-type]
+        (lambda: schedule.replay(()), f"replay: () is no kernel: {instead}"),  # type: ignore[arg-type]
         (
             lambda: Schedule.from_json(len, schedule.to_json()),  # type: ignore[arg-type]
             "from_json: len is no kernel: decorate the function with @tdsl.kernel",
