@@ -7,7 +7,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from unittest import mock
@@ -127,21 +126,24 @@ def run_campaigns(
     parts = -(-max(pairs, faults) // CHUNK)
     jobs = [
         (
-            *(_share(count, parts, n) for count in (pairs, faults, compiled)),
-            f"{seed}/{n}",
+            _share(pairs, parts, number),
+            _share(faults, parts, number),
+            _share(compiled, parts, number),
+            f"{seed}/{number}",
         )
-        for n in range(parts)
+        for number in range(parts)
     ]
     # isl keeps what it has seen: a fresh process now and then keeps memory small.
-    context = get_context("spawn")
-    with ProcessPoolExecutor(processes, context, max_tasks_per_child=8) as pool:
-        for done in as_completed([pool.submit(_run_part, *job) for job in jobs]):
-            report.add(done.result())
+    # (Not an executor: in Python 3.11 those can wait forever for such a process.)
+    with get_context("spawn").Pool(processes, maxtasksperchild=8) as pool:
+        for done in pool.imap_unordered(_run_part, jobs):
+            report.add(done)
             progress(report)
     return report
 
 
-def _run_part(pairs: int, faults: int, compiled: int, seed: str) -> Report:
+def _run_part(job: tuple[int, int, int, str]) -> Report:
+    pairs, faults, compiled, seed = job
     return run_campaign(pairs, faults, seed, compiled=compiled)
 
 
