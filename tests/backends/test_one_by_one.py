@@ -25,7 +25,9 @@ from .programs import PROGRAMS, random_arrays
 
 COVERED = [name for name, p in PROGRAMS.items() if is_covered(p.function)]
 
-LOOSER = 8
+KNOWN_LOOSER = pytest.mark.xfail(
+    reason="a known fault: bounds are up to 5 times those of whole arrays", strict=True
+)
 
 CHOLESKY = """
 def cholesky(A: inout f64[N, N]) for N:
@@ -58,10 +60,9 @@ def assert_same(found: dict[str, Result], expected: dict[str, Result]) -> None:
         np.testing.assert_allclose(found[name][0], value, 1e-9, 1e-9)
         np.testing.assert_array_equal(np.isinf(found[name][1]), np.isinf(bound))
         finite = np.isfinite(bound)
-        tiny = 1e-13 * _largest(bound[finite])
-        # One by one an element that an expression uses twice may err twice: looser.
-        assert np.all(found[name][1][finite] >= 0.95 * bound[finite] - tiny)
-        assert np.all(found[name][1][finite] <= LOOSER * bound[finite] + tiny)
+        np.testing.assert_allclose(
+            found[name][1][finite], bound[finite], 5e-2, 1e-13 * _largest(bound[finite])
+        )
 
 
 def _largest(array: np.ndarray) -> float:
@@ -90,7 +91,13 @@ def covered_program(seed: int) -> Function:
 
 
 @pytest.mark.usefixtures("uncompiled")
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(seed, marks=KNOWN_LOOSER) if seed in (4, 18) else seed
+        for seed in range(40)
+    ],
+)
 def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     function = covered_program(seed)
     dims = list(sizes(function.dims))[-1]
