@@ -367,7 +367,7 @@ def _applied(each: Step, function: Function, number: int, total: int) -> Functio
         return each.apply(function)
     except ScheduleError as error:
         where = f"step {number} of {total}" if total > 1 else "step 1"
-        raise ScheduleError(f"{error}\n  in {where}: {each}") from error
+        raise ScheduleError(f"{error}\n  in {where}: {each}") from None
 
 
 def _read(text: str) -> dict[str, object]:

@@ -21,6 +21,7 @@ from .errors import (
     KernelFaultError,
     ProofError,
     ScheduleError,
+    TdslError,
 )
 from .executable import Backend, CpuBackend, Entry, Executable
 from .frontend.parser import parse
@@ -358,7 +359,11 @@ def kernel(
     def make(function: Callable[..., Any]) -> Kernel:
         if isinstance(function, Kernel | Function):
             raise ArgumentError(f"tdsl.kernel({function.name}): {_no_pyfunc(function)}")
-        made = Kernel(parse(function, namespace), numerics=numerics)
+        try:
+            made = Kernel(parse(function, namespace), numerics=numerics)
+        except TdslError as error:
+            # The parser's own frames would hide the user's line.
+            raise error.with_traceback(None) from None
         functools.update_wrapper(made, function)
         return made
 

@@ -54,6 +54,20 @@ def test_a_nested_decorated_function() -> None:
     assert type(error) is KernelTypeError
 
 
+def test_a_traceback_ends_at_the_users_lines() -> None:
+    with pytest.raises(KernelSyntaxError) as caught:
+
+        @tdsl.kernel
+        def f(A: f32[M], C: tdsl.out(f32[M])):
+            for i in range(M):
+                C[i] = A[i] + missing_name
+
+    files = [frame.filename for frame in traceback.extract_tb(caught.tb)]
+    assert files[0] == __file__
+    assert {Path(name).name for name in files[1:]} == {"kernel.py"}
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
 def test_columns_count_characters() -> None:
     é = 1.0
 
