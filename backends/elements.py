@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..errors import BackendError
 from ..ir.affine import Affine, name
-from ..ir.dtypes import boolean, i64
+from ..ir.dtypes import i64
 from ..ir.nodes import (
     Binary,
     Expr,
@@ -18,14 +18,14 @@ from ..ir.nodes import (
     Store,
     Write,
 )
-from ..ir.walk import reads
 from .choices import Choices
 from .declarations import Declarations
 from .expressions import Expressions, Value, Visit, is_product
+from .masks import LaneMasks
 from .plan import LeafPlan, Plan
 from .point import NO_MASKS, Masks, Point, is_nonnegative
-from .storage import LANE, Addresses, Storage, Stride, without_lane
-from .writer import Writer
+from .storage import LANE, Addresses, Storage, without_lane
+from .writer import Writer, identifiers_in
 
 UPDATES = {
     ReduceOp.ADD: "add",
@@ -33,7 +33,6 @@ UPDATES = {
     ReduceOp.MIN: "minimum",
     ReduceOp.MAX: "maximum",
 }
-_COLUMN_STORES = {1: "store_strided", 2: "store_pairs", 4: "store_quads"}
 
 
 class Elements:
@@ -56,6 +55,7 @@ class Elements:
         self._choices = choices
         self._plan = plan
         self._ids = identifiers
+        self._masks = LaneMasks(writer, addresses, expressions)
         self._dropped: frozenset[Affine] = frozenset()
 
     def write(self, leaf: Write, point: Point) -> None:
@@ -92,7 +92,7 @@ class Elements:
             visit = self._writing(point, masks)
             self._choices.scatter(leaf, point, visit, UPDATES)
         elif masks.lanes and not plan.rectangular:
-            mask = self._mask(masks.lanes, (), point)
+            mask = self._masks.mask(masks.lanes, (), point)
             with self._writer.block(f"if {self._expressions.call('any_lane', mask)}:"):
                 self.assign(leaf, self._value(leaf, point, masks), point, masks)
         else:
@@ -127,7 +127,7 @@ class Elements:
         def gather(node: Gather, used: Value | None) -> Value:
             live = None
             if masks.lanes or masks.scalars:
-                live = self._mask(masks.lanes, masks.scalars, point)
+                live = self._masks.mask(masks.lanes, masks.scalars, point)
             visit = self._writing(point, masks, used, narrow=True)
             return self._choices.gather(node, visit, used, point, live)
 
@@ -136,6 +136,11 @@ class Elements:
             return self._expressions.write(expr, lanes, read, point.at, gather, used)
 
         return write
+
+    def unmasked(self, leaf: Store | Reduce, point: Point) -> Value:
+        """Write what *leaf* assigns in an iteration that exists, and return it."""
+        self._dropped = frozenset()
+        return self._value(leaf, point, NO_MASKS)
 
     def combine(self, leaf: Reduce, value: Value, point: Point) -> None:
         """Write the update of a reduction by *value*, in all iterations."""
@@ -155,43 +160,6 @@ class Elements:
             and value.dtype.kind == "float"
             and is_product(value)
         )
-
-    def _mask(
-        self, lanes: tuple[Affine, ...], scalars: tuple[Affine, ...], point: Point
-    ) -> str:
-        """Return the mask of the lanes for which all the forms are >= 0."""
-        texts = [self._lane_mask(form, point) for form in dict.fromkeys(lanes)]
-        if not texts:
-            token = self._expressions.token(boolean, point.lanes)
-            texts = [self._expressions.call("first_lanes", str(point.lanes), token)]
-        result = texts[0]
-        for text in texts[1:]:
-            both = self._expressions.call("logical_and", result, text)
-            result = self._named_mask(both, 0)
-        for form in scalars:
-            number = self._addresses.integer(form)
-            text = self._expressions.call("mask_where", number, result)
-            result = self._named_mask(text, 0)
-        return result
-
-    def _named_mask(self, text: str, depth: int) -> str:
-        depths = map(self._writer.depth, _identifiers(text))
-        return self._writer.named("mask", text, max([depth, *depths]), owner="")
-
-    def _lane_mask(self, form: Affine, point: Point) -> str:
-        """Return the mask of the lanes in which *form* is >= 0."""
-        expressions, lanes = self._expressions, point.lanes
-        token = expressions.token(boolean, lanes)
-        slope = form.coefficient(LANE)
-        rest = form - name(LANE) * slope
-        if slope == -1 and LANE not in rest.names():
-            count = self._addresses.integer(rest + 1)
-            text = expressions.call("first_lanes", count, token)
-        else:
-            integers = expressions.lane_integers(form, lanes)
-            zero = expressions.call("splat", "0", expressions.token(i64, lanes))
-            text = expressions.call("ge", integers, zero)
-        return self._named_mask(text, 0)
 
     # --- reading ------------------------------------------------------------------
 
@@ -236,7 +204,7 @@ class Elements:
         scalars = masks.scalars if target else ()
         mask = None
         if unsafe and (masks.lanes or scalars):
-            mask = self._mask(masks.lanes, scalars, point)
+            mask = self._masks.mask(masks.lanes, scalars, point)
         lanes = point.lanes
         if offset.lane == 0:
             token = expressions.token(load.dtype, 0)
@@ -313,57 +281,11 @@ class Elements:
             + [
                 self._writer.depth(each)
                 for limit in limits
-                for each in _identifiers(limit)
+                for each in identifiers_in(limit)
             ]
         )
         expression = f"min({text}, {', '.join(limits)})"
         return self._writer.named(f"{self._ids[axis]}_at", expression, depth)
-
-    # --- transposed copies ----------------------------------------------------------
-
-    def is_transposition(self, leaf: Store, axis: str, point: Point) -> bool:
-        """Return whether the neighbours of what *leaf* writes lie along *axis*.
-
-        Not so where masks are needed, or the value reads what is written.
-        """
-        place = self._declared.storage.get(leaf.tensor)
-        guards = self._plan.leaves[id(leaf)].guards
-        if place is None or len(leaf.index) != len(place.strides) or not leaf.index:
-            return False
-        if any(guard.full not in point.assumed for guard in guards):
-            return False
-        if any(read.tensor == leaf.tensor for read in reads(leaf)):
-            return False
-        *outer, last = map(point.at, leaf.index)
-        return (
-            place.strides[-1] == Stride(1)
-            and not any(axis in form.names() for form in outer)
-            and last.coefficient(axis) == 1
-            and axis not in (last - name(axis)).names()
-            and LANE not in last.names()
-        )
-
-    def lane_stride(self, leaf: Store, point: Point) -> int | str | None:
-        """Return how far apart the elements are that two lanes write."""
-        place = self._declared.storage[leaf.tensor]
-        return self._addresses.offset(place, tuple(map(point.at, leaf.index))).lane
-
-    def write_columns(self, leaf: Store, stride: str, points: list[Point]) -> None:
-        """Write a store at successive points, which are neighbours in memory."""
-        self._dropped = frozenset()
-        place = self._declared.storage[leaf.tensor]
-        lanes = points[0].lanes
-        rows = [self._value(leaf, point, NO_MASKS) for point in points]
-        texts = [self._expressions.spread(row, lanes) for row in rows]
-        self._writer.forget(leaf.tensor)
-        while texts:
-            count = max(n for n in _COLUMN_STORES if n <= len(texts))
-            index = tuple(map(points[-len(texts)].at, leaf.index))
-            offset = self._addresses.offset(place, index).text
-            arguments = [place.base, offset, stride, *texts[:count]]
-            call = self._expressions.call(_COLUMN_STORES[count], *arguments)
-            self._writer.line(f"{call}{self._writer.comment(leaf)}")
-            texts = texts[count:]
 
     # --- writing ------------------------------------------------------------------
 
@@ -397,7 +319,7 @@ class Elements:
         conditional = regions > registers.depth
         if lanes and (masks.kept or masks.scalars):
             self._declared.see_started(registers, variable)
-            mask = self._mask(masks.kept, masks.scalars, point)
+            mask = self._masks.mask(masks.kept, masks.scalars, point)
             text = self._expressions.call("select", mask, text, variable)
         elif layout.lane_dimension is not None and not has_lane:
             self._declared.see_started(registers, variable)
@@ -437,12 +359,7 @@ class Elements:
                 arguments.append(str(offset.lane))
             if masks.lanes or masks.scalars:
                 operation += "_masked"
-                arguments.append(self._mask(masks.lanes, masks.scalars, point))
+                arguments.append(self._masks.mask(masks.lanes, masks.scalars, point))
         call = expressions.call(operation, *arguments, text)
         self._writer.forget(leaf.tensor)
         self._writer.line(f"{call}{self._writer.comment(leaf)}")
-
-
-def _identifiers(text: str) -> list[str]:
-    word = "".join(c if c.isalnum() or c == "_" else " " for c in text)
-    return [each for each in word.split() if each.isidentifier()]

@@ -34,11 +34,14 @@ from numba.core.runtime.nrt import rtsys
 from ..paths import cache_folder
 
 _SUPPORT = (
+    "dealing.py",
     "lanes.py",
     "modules.py",
     "scalar_rules.py",
     "simd.py",
+    "simd_checks.py",
     "simd_memory.py",
+    "simd_scattered.py",
     "vector_formats.py",
     "vector_math.py",
 )

@@ -22,12 +22,7 @@ from .faults import Site
 from .lower import lower
 from .sizes import lift_sizes
 from .storage import Storage, Stride
-from .vocabulary import (
-    CHECK_OPERATIONS,
-    MATH_OPERATIONS,
-    MEMORY_OPERATIONS,
-    OPERATIONS,
-)
+from .vocabulary import OFFERED, OPERATIONS
 from .writer import Writer
 
 LAYOUTS = ("C", "F", "U", "A")
@@ -117,7 +112,7 @@ def emit_source(
     for part, parameters, text in emitter.parts:
         lines += ["", "", _decorator(_PART), f"def {part}({', '.join(parameters)}):"]
         lines.append(text.rstrip())
-    lines += ["", "", _decorator(_PARALLEL if emitter.has_prange else ""), head, body]
+    lines += ["", "", _decorator(_PARALLEL if emitter.parts else ""), head, body]
     text = "\n".join(lines)
     return Source(entry, text, tuple(sizes.values()), tuple(emitter.choices.sites))
 
@@ -238,25 +233,17 @@ def _header(emitter: Emitter, function: str, numerics: str) -> list[str]:
         }
     )
     lines += ["import numpy as np", f"from numba import {', '.join(scalars)}"]
-    lines += ["from numba import njit" + (", prange" if emitter.has_prange else "")]
-    for module, names in (
-        ("dealing", frozenset({"dealing_step"})),
-        ("simd", OPERATIONS),
-        ("simd_memory", MEMORY_OPERATIONS),
-        ("simd_checks", CHECK_OPERATIONS),
-        ("vector_math", MATH_OPERATIONS),
-    ):
-        used = sorted(emitter.used & names)
-        vectors = [t for t in types if t[1] or t[0].is_storage]
-        if module == "simd" and vectors:
-            used.append("vector")
+    lines += ["from numba import njit" + (", prange" if emitter.parts else "")]
+    named = [t for t in types if t[1] or t[0].is_storage]
+    called = emitter.used | ({"vector"} if named else set())
+    for module, names in OFFERED.items():
+        used = sorted(called & names)
         if used:
             lines += _import(f"tdsl.backends.{module}", used)
-    lines += [""] if any(lanes or dtype.is_storage for dtype, lanes in types) else []
+    lines += [""] if named else []
     lines += [
         f'{type_token(dtype, lanes)} = vector("{dtype.name}", {lanes})'
-        for dtype, lanes in types
-        if lanes or dtype.is_storage
+        for dtype, lanes in named
     ]
     return lines
 
@@ -280,14 +267,9 @@ def _decorator(extra: str) -> str:
 
 def _token_names() -> set[str]:
     tokens = {type_token(dtype, 0) for dtype in DTYPES.values()}
-    return tokens | {"np", "njit", "prange", "dealing_step", "vector"}
+    return tokens | {"np", "njit", "prange"}
 
 
 _RESERVED = (
-    _token_names()
-    | OPERATIONS
-    | MEMORY_OPERATIONS
-    | CHECK_OPERATIONS
-    | MATH_OPERATIONS
-    | {"range", "min", "max", "abs", "int", "float", "bool"}
+    _token_names() | OPERATIONS | {"range", "min", "max", "abs", "int", "float", "bool"}
 )

@@ -1,4 +1,4 @@
-"""The names of the SIMD operations, without importing Numba."""
+"""The operations that generated code calls, by name, without importing Numba."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ _SIMD = """
     add sub mul div neg floordiv mod fma minimum maximum select
     lt le gt ge eq ne logical_and logical_or logical_not
     convert splat iota first_lanes mask_where extract insert any_lane
-    reduce_add reduce_mul reduce_min reduce_max
+    reduce_add reduce_mul reduce_min reduce_max vector
 """
 _MEMORY = """
     address keep load load_splat load_masked store store_masked
+"""
+_SCATTERED = """
     load_strided load_strided_masked store_strided store_strided_masked
     load_reversed load_reversed_masked
     gather gather_masked scatter scatter_masked store_pairs store_quads
@@ -19,17 +21,17 @@ _MATH = """
     exp exp2 expm1 log log2 log1p sqrt rsqrt sin cos tanh erf sigmoid floor ceil
 """
 
-OPERATIONS = frozenset(_SIMD.split())
-"""What `simd` offers."""
-
-MEMORY_OPERATIONS = frozenset(_MEMORY.split())
-"""What `simd_memory` offers."""
-
-CHECK_OPERATIONS = frozenset(_CHECKS.split())
-"""What `simd_checks` offers."""
-
 FUNCTIONS = {"abs": "absolute", **{name: name for name in _MATH.split()}}
 """The operation in `vector_math` of each function of the kernel language."""
 
-MATH_OPERATIONS = frozenset({*FUNCTIONS.values(), "power", "power_half"})
-"""What `vector_math` offers."""
+OFFERED = {
+    "dealing": frozenset({"dealing_step"}),
+    "simd": frozenset(_SIMD.split()),
+    "simd_memory": frozenset(_MEMORY.split()),
+    "simd_scattered": frozenset(_SCATTERED.split()),
+    "simd_checks": frozenset(_CHECKS.split()),
+    "vector_math": frozenset({*FUNCTIONS.values(), "power", "power_half"}),
+}
+"""What each module beside this one offers to generated code."""
+
+OPERATIONS = frozenset[str]().union(*OFFERED.values())

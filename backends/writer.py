@@ -160,6 +160,12 @@ def block_text(region: Region, indent: int) -> str:
     return "\n".join(_lines(region, "    " * indent)) + "\n"
 
 
+def identifiers_in(text: str) -> list[str]:
+    """Return the identifiers in *text*, in order."""
+    word = "".join(c if c.isalnum() or c == "_" else " " for c in text)
+    return [each for each in word.split() if each.isidentifier()]
+
+
 def _lines(region: Region, indent: str) -> list[str]:
     result: list[str] = []
     for item in region.items:

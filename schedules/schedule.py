@@ -137,7 +137,7 @@ class Schedule:
     ) -> Schedule:
         """Run *axis* in tiles of *factor* iterations.
 
-        See `tdsl.schedules.loops.split`, which shows it before and after.
+        See `tdsl.schedules.tiles.split`, which shows it before and after.
         """
         return self._then(
             "split", axis=axis, factor=factor, names=names, tail=tail, origin=origin
@@ -155,7 +155,7 @@ class Schedule:
     ) -> Schedule:
         """Split each of *axes* and run all tile loops outside all inner loops.
 
-        See `tdsl.schedules.loops.tile`, which shows it before and after.
+        See `tdsl.schedules.tiles.tile`, which shows it before and after.
         """
         return self._then(
             "tile", axes=axes, factors=factors, names=names, tail=tail, origin=origin

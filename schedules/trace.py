@@ -15,7 +15,7 @@ from .checks import did_you_mean, quoted
 from .enclosing import enclose
 from .expansion import expand
 from .index_sets import cut, tighten
-from .loops import fission, fuse, reorder, split, tile
+from .loops import fission, fuse, reorder
 from .memory import cache_read, cache_write
 from .merging import merge
 from .parallel import parallelize, unroll, vectorize
@@ -23,6 +23,7 @@ from .rearrangement import rearrange
 from .reduction import rfactor
 from .shifts import shift, skew
 from .stages import compute_at, inline
+from .tiles import split, tile
 
 Value = str | int | None | tuple["Value", ...]
 """What JSON can hold and a hash can cover."""

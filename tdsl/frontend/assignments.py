@@ -25,12 +25,13 @@ from .builtins import TENSOR_FUNCTIONS, function_name
 from .captured import root_name
 from .emission import Emitter
 from .expressions import ExpressionParser, is_index
+from .operations import binary, extreme, negate
 from .scope import Alias, Array, Axis, Scalar, Scope, Temporary
 from .source import Source
 from .subscripts import Subscripts, read_element
 from .tensors import Creation, TensorParser
 from .updates import Update, augmented_update, find_update, reads_target
-from .values import Mismatch, Value, binary, can_store, convert, extreme, negate
+from .values import Mismatch, Value, can_store, convert
 
 _OPERATION = {ReduceOp.ADD: "add", ReduceOp.MUL: "mul"}
 

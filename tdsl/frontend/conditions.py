@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from ..ir.affine import Affine
 from ..ir.nodes import Const, Span
-from . import values
+from . import operations, values
 from .expressions import COMPARE, ExpressionParser
 from .facts import Facts
 from .values import Value
@@ -80,7 +80,7 @@ class ConditionParser:
         if isinstance(case.outcome, bool):
             return Case(case.when, not case.outcome)
         span = self.expressions.source.span(node)
-        return Case(case.when, values.invert(case.outcome, span))
+        return Case(case.when, operations.invert(case.outcome, span))
 
     def _joined(
         self, left: list[Case], node: ast.BoolOp, operand: ast.expr
@@ -112,9 +112,9 @@ class ConditionParser:
             cases = _affine(op, x, y)
             return [case for case in cases if self.facts.possible(*case.when)]
         a, b = left.expr, right.expr
-        value = values.comparison(op, left, right, span)
+        value = operations.comparison(op, left, right, span)
         if isinstance(a, Const) and isinstance(b, Const):
-            return [Case((), values.known_comparison(op, a.value, b.value))]
+            return [Case((), operations.known_comparison(op, a.value, b.value))]
         return [Case((), value)]
 
     def _linked(
@@ -163,4 +163,4 @@ def _logic(
         return left if left is (op == "or") else right
     if isinstance(right, bool):
         return right if right is (op == "or") else left
-    return values.logic(op, left, right, span)
+    return operations.logic(op, left, right, span)

@@ -16,7 +16,7 @@ from ..ir.affine import name as name_form
 from ..ir.dtypes import DType, i64
 from ..ir.nodes import Const, Expr, Index, Load
 from ..ir.printer import print_tensor
-from . import values
+from . import operations, values
 from .advice import (
     REFUSED_EXPRESSIONS,
     REFUSED_OPERATORS,
@@ -153,21 +153,21 @@ class ExpressionParser:
                         node, REFUSED_OPERATORS[type(node.op)]
                     )
                 left, right = self.value(node.left), self.value(node.right)
-                return values.binary(_BINARY[type(node.op)], left, right, span)
+                return operations.binary(_BINARY[type(node.op)], left, right, span)
             case ast.UnaryOp():
                 return self._unary(node)
             case ast.BoolOp():
                 op = "and" if isinstance(node.op, ast.And) else "or"
                 result, *others = [self.truth(each, op) for each in node.values]
                 for operand in others:
-                    result = values.logic(op, result, operand, span)
+                    result = operations.logic(op, result, operand, span)
                 return result
             case ast.Compare():
                 return self._compare(node)
             case ast.IfExp():
                 condition = self.truth(node.test, "if")
                 then, otherwise = self.value(node.body), self.value(node.orelse)
-                return values.select(condition, then, otherwise, span)
+                return operations.select(condition, then, otherwise, span)
             case ast.Call():
                 return self._call(node)
             case _:
@@ -245,9 +245,9 @@ class ExpressionParser:
         span = self.source.span(node)
         match node.op:
             case ast.USub():
-                return values.negate(self.value(node.operand), span)
+                return operations.negate(self.value(node.operand), span)
             case ast.Not():
-                return values.invert(self.truth(node.operand, "not"), span)
+                return operations.invert(self.truth(node.operand, "not"), span)
             case ast.UAdd():
                 return self.value(node.operand)
             case _:
@@ -265,8 +265,8 @@ class ExpressionParser:
         parts = [self.value(operand) for operand in operands]
         result: Value | None = None
         for op, left, right in zip(node.ops, parts, parts[1:], strict=False):
-            each = values.comparison(COMPARE[type(op)], left, right, span)
-            result = values.logic("and", result, each, span) if result else each
+            each = operations.comparison(COMPARE[type(op)], left, right, span)
+            result = operations.logic("and", result, each, span) if result else each
         assert result is not None
         return result
 
@@ -303,7 +303,7 @@ class ExpressionParser:
             wanted = 2 if name in BINARY_FUNCTIONS else 1
             self._count(node, text, wanted, wanted)
         arguments = [self.value(each) for each in node.args]
-        return values.call(name, arguments, span, text)
+        return operations.call(name, arguments, span, text)
 
     def _count(self, node: ast.Call, text: str, least: int, most: int | None) -> None:
         given = len(node.args)

@@ -17,6 +17,7 @@ import pytest
 
 from tdsl.backends import modules
 from tdsl.backends.modules import load_module
+from tdsl.backends.vocabulary import OFFERED
 
 SCRIPT = """
 import sys
@@ -178,8 +179,9 @@ def test_a_moved_or_renamed_file_finds_its_code(
     assert other.__file__ != module.__file__
 
 
-def test_the_hash_covers_what_the_support_code_imports() -> None:
+def test_the_hash_covers_what_generated_modules_import_and_its_imports() -> None:
     folder = Path(modules.__file__).parent
+    assert {f"{module}.py" for module in OFFERED} <= set(modules._SUPPORT)
     for file in modules._SUPPORT:
         text = (folder / file).read_text()
         imported = re.findall(r"^from \.(\w+) import", text, re.MULTILINE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tdsl.backends.modules import load_module
-from tdsl.backends.vocabulary import MATH_OPERATIONS, MEMORY_OPERATIONS, OPERATIONS
+from tdsl.backends.vocabulary import OFFERED
 
 LANES = 8
 SIZES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64"}
@@ -99,6 +100,7 @@ import numba
 from numba import boolean, int32, int64, float32, float64
 from tdsl.backends.simd import *
 from tdsl.backends.simd_memory import *
+from tdsl.backends.simd_scattered import *
 
 F, D = vector("f32", 8), vector("f64", 8)
 I, L, B = vector("i32", 8), vector("i64", 8), vector("bool", 8)
@@ -133,6 +135,7 @@ import numba
 from numba import int64
 from tdsl.backends.simd import *
 from tdsl.backends.simd_memory import *
+from tdsl.backends.simd_scattered import *
 
 F, B, L = vector("f32", 8), vector("bool", 8), vector("i64", 8)
 
@@ -195,11 +198,6 @@ def test_memory_operations(count: int) -> None:
 
 
 def test_the_vocabulary_names_what_the_modules_offer() -> None:
-    from tdsl.backends import simd, simd_memory, vector_math
-
-    for names, offered in (
-        (OPERATIONS, simd),
-        (MEMORY_OPERATIONS, simd_memory),
-        (MATH_OPERATIONS, vector_math),
-    ):
+    for module, names in OFFERED.items():
+        offered = import_module(f"tdsl.backends.{module}")
         assert [name for name in names if not hasattr(offered, name)] == []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tdsl.frontend import values
+from tdsl.frontend import operations, values
 from tdsl.frontend.ranges import Range
 from tdsl.frontend.values import Mismatch, Value
 from tdsl.ir.affine import name
@@ -44,8 +44,8 @@ def apply(op: str, left: Value, right: Value) -> DType | None:
     """Return the dtype of the operation, None where the language has none."""
     try:
         if op in ("min", "max"):
-            return values.extreme(op, left, right, SPAN).dtype
-        return values.binary(op, left, right, SPAN).dtype
+            return operations.extreme(op, left, right, SPAN).dtype
+        return operations.binary(op, left, right, SPAN).dtype
     except Mismatch as mismatch:
         assert "complex" in str(mismatch)
         return None
@@ -86,7 +86,7 @@ def test_loop_variables_are_weak_integers(op: str) -> None:
 def test_choices_promote_alike_and_keep_narrow_floats() -> None:
     condition = values.number(True)
     for a, b in product(DTYPES.values(), DTYPES.values()):
-        found = values.select(condition, strong(a), strong(b), SPAN).dtype
+        found = operations.select(condition, strong(a), strong(b), SPAN).dtype
         if a == b:
             assert found == a
         elif f16 not in (a, b) and bf16 not in (a, b):
@@ -95,7 +95,9 @@ def test_choices_promote_alike_and_keep_narrow_floats() -> None:
             assert found.numpy == np.add(one(a), one(b)).dtype, (a, b)
     for dtype in NUMBERS:
         for weak in (1, 1.5, 2j):
-            found = values.select(condition, strong(dtype), values.number(weak), SPAN)
+            found = operations.select(
+                condition, strong(dtype), values.number(weak), SPAN
+            )
             kept = dtype in (f16, bf16) and weak != 2j
             wanted = np.result_type(one(dtype), weak)
             assert found.dtype.numpy == (dtype.numpy if kept else wanted)
@@ -115,16 +117,20 @@ def test_what_is_stored_without_a_cast() -> None:
 def test_negation_and_functions_keep_or_widen() -> None:
     for dtype in NUMBERS:
         wide = f32 if dtype in (f16, bf16) else dtype
-        assert values.negate(strong(dtype), SPAN).dtype == wide
-        assert values.call("abs", [strong(dtype)], SPAN, "abs").dtype == wide.part
-        assert values.call("real", [strong(dtype)], SPAN, "real").dtype == dtype.part
-        assert values.call("imag", [strong(dtype)], SPAN, "imag").dtype == dtype.part
-        assert values.call("conj", [strong(dtype)], SPAN, "conj").dtype == dtype
+        assert operations.negate(strong(dtype), SPAN).dtype == wide
+        assert operations.call("abs", [strong(dtype)], SPAN, "abs").dtype == wide.part
+        assert (
+            operations.call("real", [strong(dtype)], SPAN, "real").dtype == dtype.part
+        )
+        assert (
+            operations.call("imag", [strong(dtype)], SPAN, "imag").dtype == dtype.part
+        )
+        assert operations.call("conj", [strong(dtype)], SPAN, "conj").dtype == dtype
         if dtype.kind == "complex":
             with pytest.raises(Mismatch, match="`exp` of a complex number"):
-                values.call("exp", [strong(dtype)], SPAN, "exp")
+                operations.call("exp", [strong(dtype)], SPAN, "exp")
         else:
-            root = values.call("exp", [strong(dtype)], SPAN, "exp").dtype
+            root = operations.call("exp", [strong(dtype)], SPAN, "exp").dtype
             assert root.name == ("f64" if dtype.kind == "int" else wide.name)
 
 
@@ -162,11 +168,11 @@ def test_an_integer_compares_with_any_python_integer() -> None:
             for op in ("lt", "le", "gt", "ge", "eq", "ne"):
                 element = dtype.numpy.type(1)
                 known = getattr(element, f"__{op}__")(number)
-                found = values.comparison(
+                found = operations.comparison(
                     op, strong(dtype), values.number(number), SPAN
                 )
                 assert getattr(found.expr, "value", None) == bool(known)
-                other = values.comparison(
+                other = operations.comparison(
                     op, values.number(number), strong(dtype), SPAN
                 )
                 swapped = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(op, op)
@@ -179,7 +185,7 @@ def test_loop_variables_that_may_not_fit() -> None:
     for dtype in NUMBERS:
         if dtype.name in ("i8", "u8", "u16", "u32", "u64"):
             with pytest.raises(Mismatch, match=f"does not fit in {dtype}"):
-                values.binary("add", strong(dtype), variable, SPAN)
+                operations.binary("add", strong(dtype), variable, SPAN)
         else:
             assert apply("add", strong(dtype), variable) == expected(
                 "add", one(dtype), 1

@@ -10,13 +10,14 @@ from tdsl.ir.nodes import For, Function, Gather, Load, Reduce, Scatter, Store
 from tdsl.ir.walk import allocations, loops, walk
 from tdsl.schedules.enclosing import enclose
 from tdsl.schedules.index_sets import cut, tighten
-from tdsl.schedules.loops import fission, fuse, reorder, split, tile
+from tdsl.schedules.loops import fission, fuse, reorder
 from tdsl.schedules.memory import cache_read, cache_write
 from tdsl.schedules.merging import merge
 from tdsl.schedules.parallel import parallelize, unroll, vectorize
 from tdsl.schedules.reduction import rfactor
 from tdsl.schedules.shifts import shift, skew
 from tdsl.schedules.stages import compute_at, inline
+from tdsl.schedules.tiles import split, tile
 
 Step = Callable[[Function, random.Random], Function]
 

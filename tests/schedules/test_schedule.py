@@ -16,8 +16,8 @@ import pytest
 from tdsl.errors import ArgumentError, ScheduleError
 from tdsl.ir.printer import print_function
 from tdsl.kernel import Kernel
-from tdsl.schedules.loops import split
 from tdsl.schedules.schedule import Schedule
+from tdsl.schedules.tiles import split
 from tdsl.schedules.trace import PRIMITIVES, Step, step
 
 from .cases import packed
