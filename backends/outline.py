@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+from symtable import Function, symtable
 
 from ..ir.nodes import For, LoopKind
 from ..ir.walk import walk
@@ -10,12 +10,9 @@ from ..ir.walk import walk
 
 def free_names(body: str, number: str, known: set[str]) -> list[str]:
     """Return the variables that *body* reads and does not define."""
-    names = list(ast.walk(ast.parse("def part():\n" + body)))
-    loaded = [n.id for n in names if isinstance(n, ast.Name)]
-    stored = {
-        n.id for n in names if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    return sorted(set(loaded) - stored - known - {number})
+    (part,) = symtable(f"def part():\n{body}", "part", "exec").get_children()
+    assert isinstance(part, Function)
+    return sorted({*part.get_globals()} - known - {number})
 
 
 def fused_chain(loop: For) -> list[For]:

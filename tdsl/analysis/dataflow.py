@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ..ir.affine import Affine
 from ..ir.nodes import Reduce
@@ -26,6 +27,7 @@ from .sets import (
     basic_pieces,
     domain_name,
     fixed,
+    parted,
     pieces,
     range_name,
     renamed,
@@ -49,13 +51,14 @@ class _UnwrittenError(Exception):
         self.check = check
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Dataflow:
     """The dataflow of a scheduled function, seen through its staging copies.
 
     *flow* leads from reads ("occurrence rN", "occurrence acc", "out tensor") to
     occurrences and entry values, *actual* on to original iterations; *expected* is
-    what *actual* has to be.
+    what *actual* has to be. Reads of *settled* tensors, which are known to see what
+    they must, are in none of them.
     """
 
     model: Model
@@ -64,11 +67,13 @@ class Dataflow:
     copies: UnionMap
     actual: UnionMap
     expected: UnionMap
+    settled: frozenset[str]
 
-    @property
+    @cached_property
     def in_order(self) -> bool:
         """Whether every read, of reductions too, sees what it sees originally."""
-        return agrees(self.expected, self.actual)
+        # One inclusion is enough: *actual* gives a read one source, its last writer.
+        return bool(self.expected.is_subset(self.actual))
 
 
 def agrees(expected: UnionMap, actual: UnionMap) -> bool:
@@ -101,14 +106,11 @@ def trace_dataflow(
     except _UnwrittenError as error:
         return error.check
     wanted = union(expected, model.params)
+    direct = Dataflow(model, maps, flow, copies, flow, wanted, settled)
     try:
-        return _seen_through(
-            original, Dataflow(model, maps, flow, copies, flow, wanted)
-        )
+        return _seen_through(original, direct)
     except UnsupportedError:
-        example = _find_example(
-            original, Dataflow(model, maps, flow, copies, flow, wanted)
-        )
+        example = _find_example(original, direct)
         if example is None:
             raise
         return example
@@ -118,11 +120,13 @@ def _seen_through(original: Original, direct: Dataflow) -> Dataflow:
     """Return *direct* with copies followed, those of the kernel only if need be."""
     flow = see_through(direct.flow, direct.copies)
     actual = to_original(flow, direct.maps, direct.model.params)
-    wanted = direct.expected
-    if not original.copies.is_empty() and not agrees(wanted, actual):
-        wanted = see_through(wanted, original.copies)
-        actual = see_through(actual, original.copies)
-    return replace(direct, flow=flow, actual=actual, expected=wanted)
+    found = replace(direct, flow=flow, actual=actual)
+    if original.copies.is_empty() or found.in_order:
+        return found
+    wanted = see_through(direct.expected, original.copies)
+    return replace(
+        found, actual=see_through(actual, original.copies), expected=wanted
+    )
 
 
 def _find_example(original: Original, direct: Dataflow) -> Check | None:
@@ -174,14 +178,18 @@ def to_original(
 
 
 def see_through(flow: UnionMap, copies: UnionMap) -> UnionMap:
-    """Follow copies until none is left in the range of *flow*."""
-    through = copies.domain()
-    waiting = flow.intersect_range(through)
+    """Follow copies until none is left in the range of *flow*.
+
+    *copies* must tell of every iteration of a copy what it copies: where it did not,
+    reads would be left without a source.
+    """
+    names = {domain_name(piece) for piece in pieces(copies)}
+    waiting, others = parted(flow, names)
     if waiting.is_empty():
         return flow
-    if not copies.intersect_range(through).is_empty():
+    if any(range_name(piece) in names for piece in pieces(copies)):
         copies = _settled(copies)
-    return flow.subtract_range(through).union(waiting.apply_range(copies))
+    return others.union(waiting.apply_range(copies))
 
 
 def _settled(copies: UnionMap) -> UnionMap:

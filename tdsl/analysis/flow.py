@@ -12,9 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..ir.affine import Affine, constant, name
 from .model import Model, Occurrence, Reader
-from .sets import Map, Set, System, earlier_image, nothing_of, same_prefix
+from .sets import (
+    Map,
+    Set,
+    earlier_image,
+    later_coordinate,
+    nothing_of,
+    same_coordinate,
+    same_prefix,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,10 @@ class _Slot:
 def last_writers(
     model: Model, reader: Reader, writers: Sequence[Occurrence]
 ) -> Sources:
-    """Return, for each iteration of *reader*, the last of *writers* before it."""
+    """Return, for each iteration of *reader*, the last of *writers* before it.
+
+    The *writers* are given in text order. A read has one source at most.
+    """
     remaining = reader.domain
     found: list[Map] = []
     relations: dict[str, Map] = {}
@@ -64,7 +74,7 @@ def last_writers(
                 candidates.append((writer, relation))
         if not candidates:
             continue
-        served, remaining = _latest(model, slot, candidates, remaining)
+        served, remaining = _latest(slot, candidates, remaining)
         found += served
         if remaining.is_empty():
             break
@@ -119,40 +129,44 @@ def _head(place: Reader | Occurrence, level: int) -> int:
 
 
 def _latest(
-    model: Model,
-    slot: _Slot,
-    candidates: list[tuple[Occurrence, Map]],
-    remaining: Set,
+    slot: _Slot, candidates: list[tuple[Occurrence, Map]], remaining: Set
 ) -> tuple[list[Map], Set]:
-    """Return the latest candidate for each iteration, and the iterations without."""
-    if len(candidates) == 1:
-        last, rest = candidates[0][1].partial_lexmax(remaining)
-        return [last], rest
-    depth = max(len(writer.path) for writer, _ in candidates)
-    times = [_time(model, writer, slot.level, depth) for writer, _ in candidates]
-    union: Map | None = None
-    for (_, relation), time in zip(candidates, times, strict=True):
-        timed = relation.apply_range(time)
-        union = timed if union is None else union.union(timed)
-    assert union is not None
-    last, rest = union.partial_lexmax(remaining)
-    served = [  # times leave out the shared outer axes, which the candidates fix
-        last.apply_range(time.reverse()).intersect(relation)
-        for (_, relation), time in zip(candidates, times, strict=True)
-    ]
-    return [relation for relation in served if not relation.is_empty()], rest
+    """Return the latest candidate for each iteration, and the iterations without.
+
+    One candidate after the other, from the end of the text. Most of those before it in
+    the text run before it too, and serve only what is not served yet: one small
+    lexicographic maximum each, where that over all of them has many cases.
+    """
+    served: list[tuple[Occurrence, Map]] = []
+    for writer, relation in reversed(candidates):
+        wanted = remaining
+        for number, (other, last) in enumerate(served):
+            late = _overtaken(slot.level, (other, last), (writer, relation))
+            if late is not None:
+                served[number] = other, last.subtract_domain(late)
+                wanted = wanted.union(late)
+        if not wanted.is_empty():
+            last, remaining = relation.partial_lexmax(wanted)
+            served.append((writer, last))
+    return [last for _, last in served if not last.is_empty()], remaining
 
 
-def _time(model: Model, writer: Occurrence, level: int, depth: int) -> Map:
-    """Return the map from *writer*'s axes to its time inside the *level*-deep block."""
-    axes = writer.axes
-    moments: list[Affine] = []
-    for number, axis in zip(writer.path[level:], axes[level:], strict=True):
-        moments += [constant(number), name(axis)]
-    moments.append(constant(writer.sequence))
-    moments += [constant(0)] * (2 * (depth - level) + 1 - len(moments))
-    columns = [f"%{position}" for position in range(len(moments))]
-    system = System(model.params, axes, columns)
-    for column, moment in zip(columns, moments, strict=True):
-        system.equal(column, moment)
-    return system.to_map(writer.name, "").intersect_domain(writer.domain)
+def _overtaken(
+    level: int, found: tuple[Occurrence, Map], more: tuple[Occurrence, Map]
+) -> Set | None:
+    """Return the reads for which *more* has a later writer than *found*, if any.
+
+    Both agree with the reads in *level* axes, and *more* comes first in the text: it
+    can only be later in a later iteration of a loop around both.
+    """
+    (first, last), (second, relation) = found, more
+    pairs = last.flat_range_product(relation)
+    rank = len(first.path)
+    result: Set | None = None
+    for position in range(level, _common(first.path, second.path)):
+        late = later_coordinate(pairs, position, rank + position)
+        pairs = same_coordinate(pairs, position, rank + position)
+        if not late.is_empty():
+            reads = late.domain()
+            result = reads if result is None else result.union(reads)
+    return result

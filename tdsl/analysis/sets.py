@@ -6,7 +6,7 @@ times faster than parsing text. All sets of one proof share their parameters, th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Final
@@ -179,6 +179,16 @@ def later_image(relation: isl.Map, position: int) -> isl.Map:
     return relation.order_lt(_IN, position, _OUT, position)
 
 
+def later_coordinate(relation: isl.Map, one: int, other: int) -> isl.Map:
+    """Keep the pairs whose image is smaller in coordinate *one* than in *other*."""
+    return relation.order_lt(_OUT, one, _OUT, other)
+
+
+def same_coordinate(relation: isl.Map, one: int, other: int) -> isl.Map:
+    """Keep the pairs whose image agrees in the coordinates *one* and *other*."""
+    return relation.equate(_OUT, one, _OUT, other)
+
+
 def without_images(relation: isl.Map, first: int, count: int, name: str) -> isl.Map:
     """Forget *count* image coordinates from *first* on; the rest are *name* tuples."""
     return relation.project_out(_OUT, first, count).set_tuple_name(_OUT, name)
@@ -252,6 +262,19 @@ def pieces(relation: isl.UnionMap) -> list[isl.Map]:
     found: list[isl.Map] = []
     relation.foreach_map(found.append)
     return found
+
+
+def parted(
+    relation: isl.UnionMap, names: Collection[str]
+) -> tuple[isl.UnionMap, isl.UnionMap]:
+    """Return what leads to tuples called one of *names*, and what does not."""
+    inside = outside = isl.UnionMap.empty(relation.get_space())
+    for piece in pieces(relation):
+        if range_name(piece) in names:
+            inside = inside.union(single(piece))
+        else:
+            outside = outside.union(single(piece))
+    return inside, outside
 
 
 def basic_pieces(relation: isl.UnionMap) -> list[isl.Map]:

@@ -97,14 +97,24 @@ def _check_dataflow(
 ) -> Check:
     """Prove that every read sees what it must: where order is not kept, by tracing."""
     settled = tensors_in_order(original, model, maps)
+    check = _check_reads(original, model, maps, numerics, settled)
+    if settled and check.verdict != "proved":
+        check = _check_reads(original, model, maps, numerics, frozenset())
+    return check
+
+
+def _check_reads(
+    original: Original,
+    model: Model,
+    maps: dict[str, Map],
+    numerics: Numerics,
+    settled: frozenset[str],
+) -> Check:
+    """Prove that reads of all but the *settled* tensors see what they must."""
     flow = trace_dataflow(original, model, maps, settled)
-    if isinstance(flow, Dataflow) and flow.in_order:
-        return Check(DATAFLOW, "proved")
-    if settled:
-        flow = trace_dataflow(original, model, maps)
     if isinstance(flow, Check):
         return flow
-    if settled and flow.in_order:
+    if flow.in_order:
         return Check(DATAFLOW, "proved")
     return check_reordered(original, flow, numerics)
 

@@ -123,14 +123,17 @@ class Affine:
         """Replace names by affine forms; return *self* where nothing changes."""
         if not any(name in values for name in self._names()):
             return self
-        result = Affine((), self.constant)
+        constant = self.constant
+        coefficients: dict[Atom, int] = {}
         for atom, coefficient in self.terms:
             if isinstance(atom, str):
                 form = values.get(atom) or Affine(((atom, 1),))
             else:
                 form = atom.numerator.substitute(values) // atom.divisor
-            result = result + form * coefficient
-        return result
+            constant += form.constant * coefficient
+            for part, times in form.terms:
+                coefficients[part] = coefficients.get(part, 0) + times * coefficient
+        return _canonical(coefficients, constant)
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """Return the integer value, given one for each name."""
@@ -158,7 +161,9 @@ class Affine:
 
 
 def _canonical(coefficients: Mapping[Atom, int], constant: int) -> Affine:
-    terms = sorted(((a, c) for a, c in coefficients.items() if c), key=_atom_order)
+    terms = [(atom, value) for atom, value in coefficients.items() if value]
+    if len(terms) > 1:
+        terms.sort(key=_atom_order)
     return Affine(tuple(terms), constant)
 
 
