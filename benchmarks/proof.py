@@ -1,8 +1,9 @@
-"""How long a proof takes: `python -m benchmarks.proof [--repeats 30] [--json]`.
+"""How long a proof takes: `python -m benchmarks.proof [--points 10] [--json]`.
 
 The hardest schedule that tdsl itself makes of a matrix product: five levels of tiles,
-both operands packed, register tile, parallel panels, all sizes symbolic. And the
-default schedules of the other contractions here. Times are processor time.
+both operands packed, register tile, parallel panels, all sizes symbolic. The default
+schedules of the other contractions here. And of PolyBench, the default schedules and
+random points of the search spaces that take longest. Times are processor time.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import argparse
 import json
 import statistics
 import sys
-import time
+from dataclasses import asdict
 
 import tdsl
 from tdsl import f32
@@ -21,6 +22,7 @@ from tdsl.schedules.library import default_schedule
 from tdsl.schedules.schedule import Schedule
 from tdsl.target import AVX512
 
+from .candidates import all_candidates, longest_parse, timed
 from .kernels import batched_matmul, conv3x3
 
 M, N = tdsl.dims("M N")
@@ -62,11 +64,7 @@ def packed(function: Function) -> Function:
 def measure(function: Function, scheduled: Function, repeats: int) -> dict[str, object]:
     """Return the verdict and the median time of a proof, in milliseconds."""
     verdict = validate(function, scheduled).verdict  # also prepares the original
-    times: list[float] = []
-    for _ in range(repeats):
-        started = time.process_time()
-        validate(function, scheduled)
-        times.append((time.process_time() - started) * 1e3)
+    times = [timed(validate, function, scheduled)[1] for _ in range(repeats)]
     return {"verdict": verdict, "milliseconds": round(statistics.median(times), 1)}
 
 
@@ -74,6 +72,9 @@ def main() -> int:
     """Measure each proof and print a row for it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.proof")
     parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--points", type=int, default=10, help="of each search space")
+    parser.add_argument("--seed", type=int, default=1, help="of the points")
+    parser.add_argument("--worst", type=int, default=10, help="how many to print")
     parser.add_argument("--json", action="store_true", help="print rows as JSON")
     options = parser.parse_args()
     cases = [("matmul, packed, five levels", matmul.function, packed(matmul.function))]
@@ -85,11 +86,23 @@ def main() -> int:
         {"proof": name, **measure(function, scheduled, options.repeats)}
         for name, function, scheduled in cases
     ]
+    found = sorted(
+        all_candidates(options.points, options.seed),
+        key=lambda candidate: candidate.proof,
+        reverse=True,
+    )
     if options.json:
-        print(json.dumps(rows))
-    else:
-        for row in rows:
-            print(f"{row['proof']:32s} {row['verdict']}  {row['milliseconds']} ms")
+        print(json.dumps(rows + [asdict(each) for each in found]))
+        return 0
+    for row in rows:
+        print(f"{row['proof']:32s} {row['verdict']}  {row['milliseconds']} ms")
+    print(f"\nthe longest of {len(found)} proofs of PolyBench schedules:")
+    print(*found[: options.worst], sep="\n")
+    longest = max(found, key=lambda candidate: candidate.total)
+    print(f"\nthe longest with schedule and emission, {longest.total:.0f} ms:")
+    print(longest)
+    time, name = longest_parse()
+    print(f"\nparsing and verifying takes {time:.0f} ms at most ({name})")
     return 0
 
 

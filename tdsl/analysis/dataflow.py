@@ -124,9 +124,7 @@ def _seen_through(original: Original, direct: Dataflow) -> Dataflow:
     if original.copies.is_empty() or found.in_order:
         return found
     wanted = see_through(direct.expected, original.copies)
-    return replace(
-        found, actual=see_through(actual, original.copies), expected=wanted
-    )
+    return replace(found, actual=see_through(actual, original.copies), expected=wanted)
 
 
 def _find_example(original: Original, direct: Dataflow) -> Check | None:

@@ -19,7 +19,7 @@ from ..ir.walk import chosen_accesses
 from .bounds import check_bounds
 from .certificate import KERNEL, Certificate, Check, conclude
 from .dataflow import NAME as DATAFLOW
-from .dataflow import Dataflow, trace_dataflow
+from .dataflow import trace_dataflow
 from .dependence import check_concurrent_loops
 from .instances import check_once, instance_maps
 from .model import Model, build_model

@@ -86,9 +86,7 @@ def _pairs(relation: isl.Map) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     cut = relation.dim(isl.dim_type.in_)
     flat = relation.wrap().flatten()
     for position in range(flat.dim(isl.dim_type.param)):
-        flat = flat.fix_val(
-            isl.dim_type.param, position, isl.Val(SIZE, flat.get_ctx())
-        )
+        flat = flat.fix_val(isl.dim_type.param, position, isl.Val(SIZE, flat.get_ctx()))
     flat = flat.project_out(isl.dim_type.param, 0, flat.dim(isl.dim_type.param))
     rank = flat.dim(isl.dim_type.set)
     found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
