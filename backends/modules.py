@@ -37,6 +37,7 @@ _SUPPORT = (
     "dealing.py",
     "lanes.py",
     "modules.py",
+    "reserve.py",
     "scalar_rules.py",
     "simd.py",
     "simd_checks.py",
