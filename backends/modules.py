@@ -178,16 +178,14 @@ class GuardedCache(FunctionCache):
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the stored machine code, or None where there is none that works."""
-        try:
+        with contextlib.suppress(Exception):  # whatever a damaged pickle raises
             found = self._load_lightly(signature, target_context)
-            arguments, _ = normalize_signature(signature)
-            if found is not None and found.signature.args != arguments:
-                raise LookupError(f"{found.signature} is stored for {arguments}")
-            return found
-        except Exception:  # whatever a damaged pickle raises
-            with contextlib.suppress(Exception):
-                self.flush()  # type: ignore[no-untyped-call]
-            return None
+            arguments, _ = normalize_signature(signature)  # type: ignore[no-untyped-call]
+            if found is None or found.signature.args == arguments:
+                return found
+        with contextlib.suppress(Exception):
+            self.flush()  # type: ignore[no-untyped-call]
+        return None
 
     def _load_lightly(self, signature: Any, target_context: Any) -> Any:
         """Load without what only compiling needs.
