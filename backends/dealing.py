@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from numba import njit, types
+from numba import njit
+
+from .modules import guard_cache
+
+MOST_DEALT = 2**31
+"""Beyond, the product of a number and the step might not fit in `i64`."""
 
 
-@njit(types.int64(types.int64), cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def dealing_step(count: int) -> int:
     """Return a step through *count* numbers that meets each of them once.
 
     Near the golden section, so that any stretch of steps is spread over all of them.
     """
+    if count > MOST_DEALT:
+        return 1
     step = max(count * 618 // 1000, 1)
     while True:
         first, second = count, step
@@ -19,3 +26,6 @@ def dealing_step(count: int) -> int:
         if first <= 1:
             return step
         step += 1
+
+
+guard_cache(dealing_step)

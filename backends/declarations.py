@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..ir.affine import Affine, FloorDiv, constant
+from ..ir.affine import Affine, constant
 from ..ir.dtypes import DType
 from ..ir.nodes import Alloc, Memory
 from .expressions import Expressions, Value
@@ -74,33 +74,19 @@ class Declarations:
             extents.append(constant(point.lanes))
         depth = max([writer.floor, *map(addresses.depth, extents)])
         strides = self.contiguous_strides(tensor.name, extents, depth)
-        size = self.product(f"{tensor.name}_size", extents, depth)
         memory = writer.fresh(f"{tensor.name}_memory")
         base = self._ids[tensor.name]
         if tensor.name in self._allocated:
             base = writer.fresh(base)
         self._allocated.add(tensor.name)
         region = writer.stack[depth]
-        self._expressions.use("address", "keep")
-        if any(self._may_be_negative(extent) for extent in extents):
-            size = f"max({size}, 0)"  # then no element exists
-        region.items.append(
-            f"{memory} = np.empty({size} * {tensor.dtype.bytes} + 64, np.uint8)"
-        )
+        self._expressions.use("address", "keep", "reserve")
+        sizes = [str(tensor.dtype.bytes), *map(addresses.integer, extents)]
+        region.items.append(f"{memory} = reserve({', '.join(sizes)})")
         region.items.append(f"{base} = (address({memory}) + 63) & -64")
         region.tail.append(f"keep({memory})")
         self.storage[tensor.name] = Storage(
             tensor.name, base, tensor.dtype.name, tuple(strides)
-        )
-
-    def _may_be_negative(self, extent: Affine) -> bool:
-        """Return whether *extent* is anything but a sum of dims (which are >= 0)."""
-        if extent.constant < 0 or self._addresses.depth(extent):
-            return True
-        return any(
-            coefficient < 0
-            or (isinstance(atom, FloorDiv) and self._may_be_negative(atom.numerator))
-            for atom, coefficient in extent.terms
         )
 
     def contiguous_strides(
@@ -119,13 +105,6 @@ class Declarations:
         if not text.isidentifier():
             text = self._writer.named(f"{tensor}_extent", text, depth)
         return Stride(stride.factor, (*stride.names, text))
-
-    def product(self, stem: str, extents: list[Affine], depth: int) -> str:
-        """Return the text of the product of *extents*."""
-        stride = Stride(1)
-        for extent in extents:
-            stride = self._times(stem, stride, extent, depth)
-        return "*".join([str(stride.factor), *stride.names])
 
     # --- registers ----------------------------------------------------------------
 

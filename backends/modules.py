@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import threading
 import warnings
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -30,6 +32,7 @@ from typing import Any
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime.nrt import rtsys
+from numba.core.sigutils import normalize_signature
 
 from ..paths import cache_folder
 
@@ -37,6 +40,7 @@ _SUPPORT = (
     "dealing.py",
     "lanes.py",
     "modules.py",
+    "reserve.py",
     "scalar_rules.py",
     "simd.py",
     "simd_checks.py",
@@ -158,17 +162,30 @@ def guard_cache(dispatcher: Any) -> None:
     dispatcher._cache = GuardedCache(dispatcher.py_func)  # type: ignore[no-untyped-call]
 
 
+@contextlib.contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Wait until no other process writes to *folder*, if it can be locked."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
 class GuardedCache(FunctionCache):
     """Numba's on-disk cache, for which damaged files and full disks are no error."""
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the stored machine code, or None where there is none that works."""
-        try:
-            return self._load_lightly(signature, target_context)
-        except Exception:  # whatever a damaged pickle raises
-            with contextlib.suppress(Exception):
-                self.flush()  # type: ignore[no-untyped-call]
-            return None
+        with contextlib.suppress(Exception):  # whatever a damaged pickle raises
+            found = self._load_lightly(signature, target_context)
+            arguments, _ = normalize_signature(signature)  # type: ignore[no-untyped-call]
+            if found is None or found.signature.args == arguments:
+                return found
+        with contextlib.suppress(Exception):
+            self.flush()  # type: ignore[no-untyped-call]
+        return None
 
     def _load_lightly(self, signature: Any, target_context: Any) -> Any:
         """Load without what only compiling needs.
@@ -181,8 +198,13 @@ class GuardedCache(FunctionCache):
         return self._load_overload(signature, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, signature: Any, data: Any) -> None:
-        """Store machine code if the disk takes it."""
+        """Store machine code if the disk takes it.
+
+        Numba takes a free file name and notes it in an index: were two processes to do
+        so at once, the code of one could stand in the index for that of the other.
+        """
         try:
-            super().save_overload(signature, data)  # type: ignore[no-untyped-call]
+            with _locked(self.cache_path):
+                super().save_overload(signature, data)  # type: ignore[no-untyped-call]
         except OSError as problem:
             _warn_once(str(self.cache_path), str(problem))

@@ -26,6 +26,7 @@ FUNCTIONS = {"abs": "absolute", **{name: name for name in _MATH.split()}}
 
 OFFERED = {
     "dealing": frozenset({"dealing_step"}),
+    "reserve": frozenset({"reserve"}),
     "simd": frozenset(_SIMD.split()),
     "simd_memory": frozenset(_MEMORY.split()),
     "simd_scattered": frozenset(_SCATTERED.split()),

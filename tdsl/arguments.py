@@ -15,8 +15,8 @@ from . import argument_advice as advice
 from .errors import ArgumentError
 from .ir.dtypes import DType, bf16, f64, from_numpy
 from .ir.nodes import Function, Param, Role, Tensor
+from .ir.ranges import LARGEST_DIM
 
-LARGEST_DIM = 2**31 - 1
 _CPU = 1  # DLPack's kDLCPU
 _TORCH_BF16 = "torch.bfloat16"
 _OVERLAP_WORK = 10_000

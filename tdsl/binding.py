@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .arguments import (
-    LARGEST_DIM,
     Array,
     as_array,
     as_number,
@@ -21,6 +20,7 @@ from .ir.affine import Affine
 from .ir.given import check_option
 from .ir.nodes import Dim, Function, Param
 from .ir.printer import print_condition
+from .ir.ranges import LARGEST_DIM
 
 Values = tuple[Any, ...]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .arguments import LARGEST_DIM
 from .ir.affine import Affine
 from .ir.dtypes import DType
 from .ir.nodes import Dim, Function, Param, Role, Tensor
+from .ir.ranges import LARGEST_DIM
 
 # Of numpy's array flags: row-major, column-major, own memory, aligned, writable.
 C_ORDER, F_ORDER, OWNER, ALIGNED, WRITABLE = 0x1, 0x2, 0x4, 0x100, 0x400

@@ -45,6 +45,11 @@ def _advice(function: Function, fault: Check) -> str:
         if _is_sound_from(function, name, least):
             text = f'tdsl.dim("{name}", min={least})'
             return f"if {name} is always at least {least}, declare it so: {text}"
+    if "fit in i64" in fault.reason:
+        return (
+            "give the dims a max, or write a number that may wrap around as "
+            "`i64(i) * 3`"
+        )
     if "outside" in fault.reason:
         if _is_conditional(function, fault.span):
             return (

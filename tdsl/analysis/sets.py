@@ -46,7 +46,9 @@ def bounded(operations: int) -> Iterator[None]:
 
 @lru_cache(maxsize=4096)
 def _value(number: int) -> isl.Val:
-    return isl.Val.int_from_si(CONTEXT, number)
+    if -(2**63) <= number < 2**63:
+        return isl.Val.int_from_si(CONTEXT, number)
+    return isl.Val.read_from_str(CONTEXT, str(number))
 
 
 @lru_cache(maxsize=4096)

@@ -1,7 +1,7 @@
 """Translation validation: does a scheduled function compute what the user wrote?
 
 The whole result is proved, whoever made it, in symbolic sizes: that it is well-formed
-(`ir.verify`), on which the model relies, and then the checks in `bounds`,
+(`ir.verify`), on which the model relies, and then the checks in `overflow`, `bounds`,
 `dependence`, `instances`, `dataflow` and `reductions`. Outside what integer sets can
 express, or when they take too long, the answer is *unknown*.
 """
@@ -25,6 +25,7 @@ from .instances import check_once, instance_maps
 from .model import Model, build_model
 from .order import tensors_in_order
 from .original import Original, original_facts
+from .overflow import check_overflow
 from .reductions import check_reordered
 from .sets import IslError, Map, UnsupportedError, bounded
 from .strips import with_strips_joined
@@ -79,6 +80,8 @@ def _checks(
         return
     yield _check_form(original, KERNEL)
     yield _check_form(scheduled, "well-formed")
+    yield check_overflow(original, KERNEL)
+    yield check_overflow(scheduled)
     facts = original_facts(original)
     yield facts.wellformed
     model = facts.model if modelled is original else build_model(modelled)

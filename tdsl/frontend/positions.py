@@ -27,12 +27,12 @@ from ..ir.nodes import (
     Stmt,
     Tensor,
 )
+from ..ir.ranges import range_of_axis
 from .builtins import function_name
 from .captured import root_name
 from .emission import Emitter, loop
 from .expressions import ExpressionParser
 from .loops import Header, LoopParser
-from .ranges import range_of_axis
 from .scope import Axis
 from .values import convert, index
 

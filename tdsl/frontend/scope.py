@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from ..ir.dims import DimSymbol, to_dim
 from ..ir.dtypes import DType
 from ..ir.nodes import Assumptions, Const, Dim, Role, Stmt, Tensor
+from ..ir.ranges import Range, range_of_dim
 from .facts import Facts
-from .ranges import Range, range_of_dim
 from .values import Value, common_dtype
 
 

@@ -16,6 +16,7 @@ from ..ir.nodes import (
     Stmt,
     Tensor,
 )
+from ..ir.ranges import range_of_axis
 from .advice import REFUSED_STATEMENTS
 from .assignments import AssignmentParser
 from .assumptions import AssumptionParser
@@ -35,7 +36,6 @@ from .predication import (
     with_condition_in_place,
     written,
 )
-from .ranges import range_of_axis
 from .scope import Axis, Scope, Temporary
 from .source import Source
 

@@ -19,7 +19,8 @@ from ..ir.affine import constant as constant_form
 from ..ir.dtypes import DType, boolean, c64, c128, f64, holds, i64, promote, u64
 from ..ir.nodes import Cast, Const, Expr, Index, Span
 from ..ir.printer import print_expr
-from .ranges import Ranges, range_of_dtype, range_of_value
+from ..ir.ranges import Ranges, range_of_dtype
+from .weak_ranges import range_of_value
 
 
 class Mismatch(Exception):

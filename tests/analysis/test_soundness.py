@@ -12,6 +12,7 @@ from tdsl.ir.dtypes import DType, f32, i32, i64
 from tdsl.ir.nodes import Cast, Function, Index, Stmt, Store
 from tdsl.ir.numerics import Numerics
 from tdsl.ir.walk import rewrite
+from tdsl.schedules.schedule import Schedule
 
 from .kernels import SMOOTH, TOTAL, read
 
@@ -281,3 +282,14 @@ def test_what_the_model_cannot_express_is_unknown() -> None:
     certificate = validate(scheduled, scheduled)
     assert certificate.verdict == "unknown"
     assert certificate.reason == "model: the original function is already scheduled"
+
+
+@pytest.mark.parametrize("factor", [2**31, 2**62, 2**70])
+def test_what_machine_code_cannot_compute_is_not_proved(factor: int) -> None:
+    """Proofs are about whole numbers; a subscript that wraps is another element."""
+    kernel = read(COPY)
+    schedule = Schedule(kernel).split("i", factor)
+    certificate = validate(kernel, schedule.function)
+    fits = factor < 2**62
+    assert certificate.verdict == ("proved" if fits else "unknown")
+    assert ("may not fit in i64" in certificate.reason) != fits

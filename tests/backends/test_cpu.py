@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tdsl.backends.cpu import CompiledFunction, compile_function
+from tdsl.backends.dealing import dealing_step
 from tdsl.backends.reference import interpret
 from tdsl.errors import BackendError
 from tdsl.ir.affine import affine, name
@@ -318,6 +320,31 @@ def inner(X: f32[N], Y: inout f32[N]) for N:
     compiled = compile_function(read_function(text), host())
     check(compiled, {"N": 3})
     check(compiled, {"N": 44})
+
+
+def test_a_local_array_whose_bytes_are_no_i64_is_refused() -> None:
+    """Its size would wrap around, to memory that is far too small."""
+    text = """
+def corner(X: f32[K], Y: inout f32[K], P: f32[M], Q: f32[N]) for M, N, K:
+    T = local f32[M, N, K]
+    for i in range(1, 2):
+        T[i, N - 1, K - 1] = X[0]
+    for j in range(1, 2):
+        Y[0] = T[j, N - 1, K - 1]
+"""
+    compiled = compile_function(read_function(text), host())
+    x = np.ones(2**22, np.float32)
+    many = np.broadcast_to(x[:1], x.shape)
+    with pytest.raises(MemoryError, match="a local tensor is larger than any memory"):
+        compiled.entry_for(("C", "C", "A", "A"))(
+            x, x.copy(), many, many, *(x.size,) * 3
+        )
+
+
+def test_what_is_dealt_out_stays_in_i64() -> None:
+    for count in (1, 2, 1000, 2**31, 2**31 + 1, 2**40, 2**62):
+        step = dealing_step(count)
+        assert gcd(count, step) == 1 and (count - 1) * step < 2**63
 
 
 @pytest.mark.parametrize("exponent", [2.0, 3.0, 4.0, 0.5, -1.0])

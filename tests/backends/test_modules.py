@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import subprocess
@@ -81,6 +82,40 @@ def test_damaged_machine_code_is_compiled_again(
     again = load_module("double", MODULE)
     assert again is not module
     assert again.double(3) == 6
+
+
+def test_code_for_other_arguments_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As two processes that save at once could leave it behind."""
+    monkeypatch.setenv("TDSL_CACHE", str(tmp_path))
+    module = load_module("twice", MODULE)
+    module.double(1), module.double(1.5)
+    one, other = tmp_path.rglob("*.nbc")
+    saved = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(saved)
+    monkeypatch.delitem(sys.modules, module.__name__)
+    again = load_module("twice", MODULE)
+    assert again is not module
+    assert again.double(2**53 + 1) == 2**54 + 2
+
+
+def test_one_process_at_a_time_saves_machine_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba would give the files of two that do so at once the same name."""
+    monkeypatch.setenv("TDSL_CACHE", str(tmp_path))
+    module = load_module("alone", MODULE)
+    folder = os.open(module.double._cache.cache_path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    call = threading.Thread(target=module.double, args=(1,))
+    call.start()
+    call.join(1.0)
+    assert call.is_alive() and not [*tmp_path.rglob("*.nbi")]
+    os.close(folder)
+    call.join()
+    assert len([*tmp_path.rglob("*.nbi")]) == 1
 
 
 def test_a_folder_that_cannot_be_written_is_replaced(

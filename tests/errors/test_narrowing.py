@@ -10,11 +10,10 @@ import pytest
 
 import tdsl
 from tdsl import i32
-from tdsl.arguments import LARGEST_DIM as LARGEST_ARGUMENT
 from tdsl.errors import KernelTypeError
 from tdsl.frontend.parser import parse
-from tdsl.frontend.ranges import LARGEST_DIM, Range, range_of_form
 from tdsl.ir.affine import Affine, constant, name
+from tdsl.ir.ranges import Range, range_of_form
 
 from .misuse import Misuse, check, define
 
@@ -122,10 +121,6 @@ def test_a_cast_wraps() -> None:
 
     expected = (3000000000 * np.arange(3)).astype(np.int32)
     assert cast(np.zeros(3, np.int32)).tolist() == expected.tolist()
-
-
-def test_the_largest_dim_is_that_of_a_call() -> None:
-    assert LARGEST_DIM == LARGEST_ARGUMENT
 
 
 def test_ranges_contain_every_value() -> None:

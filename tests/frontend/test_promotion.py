@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tdsl.frontend import operations, values
-from tdsl.frontend.ranges import Range
 from tdsl.frontend.values import Mismatch, Value
 from tdsl.ir.affine import name
 from tdsl.ir.dtypes import DTYPES, DType, bf16, boolean, f16, f32, from_numpy
 from tdsl.ir.nodes import Load, Span
+from tdsl.ir.ranges import Range
 
 NUMBERS = tuple(dtype for dtype in DTYPES.values() if dtype != boolean)
 WEAK: dict[str, Any] = {"1": 1, "1.5": 1.5, "2j": 2j}

@@ -88,6 +88,15 @@ def first_one(x: f32[M]) -> f32[M]:
     return y
 
 
+@tdsl.kernel
+def too_far(x: f32[M]) -> f32[M]:
+    y = tdsl.zeros(M, f32)
+    for i in range(M):
+        if (2**61 * i + 3) // 5 <= 2**61:
+            y[i] = x[i]
+    return y
+
+
 FAULTS: dict[str, tuple[Any, str, str]] = {
     "a read where a dim is 0": (
         largest,
@@ -138,6 +147,13 @@ FAULTS: dict[str, tuple[Any, str, str]] = {
         "t[j]",
         "early: the kernel reads t[0] before anything writes it for M=1: write every "
         "element first, for instance with tdsl.zeros",
+    ),
+    "a form that machine code cannot compute": (
+        too_far,
+        "(2**61 * i + 3) // 5 <= 2**61",
+        "too_far: the kernel computes `-((2305843009213693952*i + 3)//5) + "
+        "2305843009213693952`, which may not fit in i64: give the dims a max, or write "
+        "a number that may wrap around as `i64(i) * 3`",
     ),
 }
 
