@@ -35,6 +35,10 @@ class Tunable(Protocol):
     def numerics(self) -> Numerics:
         """The numerics class, unless the job names another."""
 
+    @property
+    def explicit_schedule(self) -> object:
+        """What every call runs, if it is not None; such a kernel is not tuned."""
+
     def reload(self) -> None:
         """Look for tuned schedules again at the next call."""
 
@@ -90,13 +94,23 @@ class Request:
 
 
 def check_tunable(kernel: object) -> None:
-    """Raise ArgumentError where *kernel* is something else."""
+    """Raise ArgumentError where *kernel* is something else.
+
+    So it is where calls would never look for what is found: those of a kernel with an
+    explicit schedule run that one.
+    """
     if isinstance(kernel, Function):
         raise ArgumentError(
             f"tune: {kernel.name} is the function of a kernel: pass the kernel itself"
         )
-    if not isinstance(getattr(kernel, "function", None), Function):
+    function = getattr(kernel, "function", None)
+    if not isinstance(function, Function):
         raise ArgumentError(f"tune: {no_program(kernel)}")
+    if getattr(kernel, "explicit_schedule", None) is not None:
+        raise ArgumentError(
+            f"tune: this {function.name} has an explicit schedule, which its calls run "
+            "whatever is tuned; tune the kernel that with_schedule was called on"
+        )
 
 
 def check_dims(
