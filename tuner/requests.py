@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ..analysis.cost import arithmetic
 from ..binding import checked_shape, infer_dims
 from ..entries import Situation, fingerprint, program_hash, situation
 from ..errors import ArgumentError
@@ -91,6 +92,12 @@ class Request:
         params = self.function.params
         written = [p.tensor.dtype.name for p in params if p.role is not Role.INPUT]
         return written[0] if written else ""
+
+    @property
+    def arithmetic(self) -> str:
+        """The dtype of all arithmetic, or "" where there is none or are several."""
+        names = [dtype.name for dtype in arithmetic(self.function)]
+        return names[0] if len(names) == 1 else ""
 
 
 def check_tunable(kernel: object) -> None:
