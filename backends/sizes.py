@@ -101,7 +101,11 @@ def _outer_tiles(function: Function) -> dict[str, int]:
 
 
 def _divides_by(function: Function, loop: For) -> bool:
-    """Return whether the step occurs as a divisor of the axis: it stays a literal."""
+    """Return whether the step occurs as a divisor of the axis: it stays a literal.
+
+    What is counted *from* the axis, as the tiles of a block are in `(i_t - i_o)//6`, is
+    divided by another step, which may have the same value.
+    """
     for node in walk(function):
         if isinstance(node, Store | Reduce | Scatter):
             own = () if isinstance(node, Scatter) else node.index
@@ -109,7 +113,7 @@ def _divides_by(function: Function, loop: For) -> bool:
                 if any(
                     isinstance(atom, FloorDiv)
                     and atom.divisor == loop.step
-                    and loop.axis in atom.numerator.names()
+                    and atom.numerator.coefficient(loop.axis) > 0
                     for atom, _ in form.terms
                 ):
                     return True

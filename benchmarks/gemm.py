@@ -3,7 +3,7 @@
     python -m benchmarks.gemm --sizes 256,512,1024,2048 --threads 1 --json
 
 A size is N, or MxNxK for an M by K matrix times a K by N matrix. tdsl is tuned for
-each size first, for at most `--budget` seconds, with the ledger's help; `--budget 0`
+each size first, for at most `--budget`, with the ledger's help; `--budget 0`
 takes what was tuned before. The row `fma-peak` is the time at the machine's measured
 peak of multiply-adds. Results go to stdout, everything else to stderr.
 """

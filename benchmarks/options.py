@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
+from tdsl.cli.arguments import duration, positive
+
 from .report import Row, as_json, machine, note, table
 
 
@@ -21,30 +23,29 @@ def add_options(
         metavar="A,B",
         help=f"which to run, among {', '.join(contenders)} (default: all)",
     )
-    parser.add_argument(
-        "--budget",
-        type=float,
-        default=120.0,
-        metavar="SECONDS",
-        help="time to tune one problem before it is measured; 0: do not (default: 120)",
-    )
+    add_budget(parser, "problem", 120)
     parser.add_argument("--rounds", type=positive, default=15, metavar="N")
     parser.add_argument(
         "--seconds",
-        type=float,
+        type=duration,
         default=0.1,
-        help="how long a contender runs in a round (default: 0.1)",
+        metavar="TIME",
+        help="how long a contender runs in a round (default: 0.1s)",
     )
     parser.add_argument("--json", action="store_true", help="print rows as JSON")
     return parser
 
 
-def positive(text: str) -> int:
-    """Read a positive whole number."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not positive")
-    return number
+def add_budget(parser: argparse.ArgumentParser, what: str, default: int) -> None:
+    """Add `--budget`, which reads times as `tdsl tune` does, and 0 besides."""
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        default=float(default),
+        metavar="TIME",
+        help=f"time to tune one {what} before it is measured, as in 45s or 2m; "
+        f"0: do not (default: {default}s)",
+    )
 
 
 def names_among(known: Sequence[str]) -> Callable[[str], list[str]]:

@@ -1,10 +1,10 @@
 """PolyBench: tdsl, tuned and by default, against Numba on the same loops.
 
-    python -m benchmarks.polybench --threads 2 --budget 60 --json
+    python -m benchmarks.polybench --threads 2 --budget 60s --json
     python -m benchmarks.polybench --kernels gemm,lu --budget 0
 
-tdsl is tuned for each kernel first, for at most `--budget` seconds, with the ledger's
-help; `--budget 0` takes what was tuned before. Numba runs with fastmath, serial and
+tdsl is tuned for each kernel first, for `--budget` at most, with the ledger's help;
+`--budget 0` takes what was tuned before. Numba runs with fastmath, serial and
 with `prange` at the outermost loop that may run in parallel. Sizes are those at which
 the faster of both takes 0.1 to 2 s, or one of the benchmark's presets. The ratio is the
 time of the faster Numba variant over that of tdsl. Results are compared before anything
@@ -22,11 +22,12 @@ from statistics import geometric_mean
 import numpy as np
 
 from examples.polybench import NAMES, Benchmark, load
+from tdsl.cli.arguments import positive
 from tdsl.paths import cache_folder
 
 from .contenders import Problem, tune
 from .harness import Contender, ContenderError, Pace, race
-from .options import names_among, positive
+from .options import add_budget, names_among
 from .polybench_workloads import has_parallel_loops
 from .report import machine, note
 
@@ -165,13 +166,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--kernels", type=names_among(NAMES), default=list(NAMES))
     made.add_argument("--contenders", type=names_among(ALL), default=list(ALL))
     made.add_argument("--threads", type=positive, default=2, metavar="N")
-    made.add_argument(
-        "--budget",
-        type=float,
-        default=60.0,
-        metavar="SECONDS",
-        help="time to tune one kernel before it is measured; 0: do not (default: 60)",
-    )
+    add_budget(made, "kernel", 60)
     made.add_argument(
         "--sizes",
         default="bench",

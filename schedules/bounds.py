@@ -94,12 +94,12 @@ def lowest(form: Affine, inner: Loops) -> tuple[Affine, ...]:
 
     Each is a bound, so the largest of them is the best one known.
     """
-    return _undominated(_extremes(form, inner), upper=False)
+    return undominated(_extremes(form, inner), upper=False)
 
 
 def highest(form: Affine, inner: Loops) -> tuple[Affine, ...]:
     """Return forms over the outer names that are >= *form* for all *inner* axes."""
-    return _undominated((-low for low in _extremes(-form, inner)), upper=True)
+    return undominated((-low for low in _extremes(-form, inner)), upper=True)
 
 
 def extent_over_dims(
@@ -223,8 +223,11 @@ def _floor_extremes(
     return tuple(rest + low for rest in rests for low in floors)
 
 
-def _undominated(forms: Iterable[Affine], *, upper: bool) -> tuple[Affine, ...]:
-    # Of forms that differ by a constant only the tightest one says anything.
+def undominated(forms: Iterable[Affine], *, upper: bool) -> tuple[Affine, ...]:
+    """Return the tightest of those *forms* that differ by a constant only.
+
+    Of *upper* bounds that is the least, of lower bounds the greatest.
+    """
     best: dict[tuple[tuple[Atom, int], ...], Affine] = {}
     for form in forms:
         known = best.get(form.terms)

@@ -319,12 +319,14 @@ class Contraction:
         """Return *schedule* with *load* packed in tiles along *axis*, and the new axes.
 
         The copy goes into the innermost loop such that no loop around it would repeat
-        it; the blocks further in that it varies with become dimensions of the buffer.
+        it; the blocks further in that it varies with become dimensions of the buffer,
+        but for those of *axis*, whose tiles are counted through.
         """
         outside = (*self.roles.outer, *self._blocks(choice))
         used = {*subscript_names(load), f"{axis}_o", f"{self.roles.reduction[-1]}_o"}
         around = tuple(takewhile(lambda loop: loop in used, outside))
-        blocks = [loop for loop in outside[len(around) :] if loop in used]
+        further_in = used - {f"{axis}_o"}
+        blocks = [loop for loop in outside[len(around) :] if loop in further_in]
         layout = (*blocks, f"{axis}_t", *self._inner_reduction, f"{axis}_i")
         before = loops(schedule.function)
         level = around[-1] if around else self.inside

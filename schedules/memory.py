@@ -74,9 +74,11 @@ def cache_read(
                         ... B_pack[j_t//32, k_i - k_o, j_i - j_t] ...
 
     With *layout* the buffer has one dimension for each loop below *axis* that the
-    subscripts need, in that order: packing. Of several forms, `A[i, k] * A[j, k]`, the
-    one that needs these loops is packed. Without, it has the tensor's dimensions and
-    holds the box that the body reads. `axis=None` stages for the whole function.
+    subscripts need, in that order: packing. Blocks of whole tiles may be left out, as
+    `j_o` around `j_t` can: tiles are then counted through all blocks. Of several forms,
+    `A[i, k] * A[j, k]`, the one that needs these loops is packed. Without, it has the
+    tensor's dimensions and holds the box that the body reads. `axis=None` stages for
+    the whole function.
     The copy nest has axes named after the mirrored axis and the buffer, to be
     parallelized, vectorized and unrolled like any other.
     """

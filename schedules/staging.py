@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..errors import ScheduleError
 from ..ir.affine import Affine, name
 from ..ir.nodes import Block, For, If, LoopKind, Stmt, Tensor
-from .bounds import Loops, extent_over_dims, highest, lowest
+from .bounds import Loops, extent_over_dims, highest, lowest, undominated
 from .boxes import Index, Place, Side, bounding_side, box_nest
 from .checks import describe, is_around, quoted
 from .regions import Access, mirror, relevant, signature
@@ -223,8 +223,18 @@ def fits_layout(access: Access, layout: Sequence[str]) -> bool:
 def _tiles_of(loop: For, around: Loops, layout: Sequence[str]) -> set[str]:
     """Return the loops around that say where *loop* starts, and count for a layout."""
     outer = {a for form in loop.starts for a in form.names() if a in around}
+    if loop.step > 1:
+        return {a for a in outer if a in layout or not _has_whole(around, a, loop)}
     tiles = {a for a in outer if around[a].step > 1 and name(a) in loop.starts}
-    return outer if loop.step > 1 else tiles | (outer & set(layout))
+    return tiles | (outer & set(layout))
+
+
+def _has_whole(around: Loops, axis: str, tile: For) -> bool:
+    """Whether blocks *axis* are of whole tiles, which can so be counted through."""
+    block = around[axis]
+    fixed = not any(form.names() & around.keys() for form in block.starts)
+    whole = block.step % tile.step == 0 and tile.starts == (name(axis),)
+    return fixed and whole and len(block.starts) == 1
 
 
 def _hulls(access: Access, layout: Sequence[str]) -> Loops:
@@ -236,11 +246,14 @@ def _hulls(access: Access, layout: Sequence[str]) -> Loops:
         if not any(form.names() & others.keys() for form in bounds):
             return bounds
         found = (end for form in bounds for end in extreme(form, others))
-        return tuple(dict.fromkeys(f for f in found if not f.names() & others.keys()))
+        ends = (form for form in found if not form.names() & others.keys())
+        return undominated(ends, upper=extreme is highest)
 
     return {
         axis: replace(
-            loop, starts=reach(loop.starts, lowest), stops=reach(loop.stops, highest)
+            loop,
+            starts=reach(loop.starts, lowest),
+            stops=reach(loop.stops, highest),
         )
         for axis, loop in relevant(access).items()
         if axis in layout

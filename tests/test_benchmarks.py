@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY))
 try:
-    from benchmarks import gemm, harness, report, worker
+    from benchmarks import gemm, harness, options, polybench, report, worker
     from benchmarks.arrays import contraction_error, normal_arrays
 finally:
     sys.path.remove(str(REPOSITORY))
@@ -29,6 +31,29 @@ def numpy_contender(name: str = "numpy", **changes: object) -> harness.Contender
     arguments = {"shapes": gemm.shapes_of(SIZE), "threads": 1}
     contender = harness.Contender(name, "benchmarks.libraries:numpy_matmul", arguments)
     return replace(contender, **changes) if changes else contender
+
+
+def race_parser() -> argparse.ArgumentParser:
+    return options.add_options(argparse.ArgumentParser(), ["numpy"])
+
+
+@pytest.mark.parametrize("parser", [race_parser, polybench.parser])
+@pytest.mark.parametrize(
+    ("text", "value"), [("0", 0), ("40", 40), ("40s", 40), ("1.5m", 90), ("1h", 3600)]
+)
+def test_budgets_are_written_as_for_tdsl_tune(
+    parser: Callable[[], argparse.ArgumentParser], text: str, value: float
+) -> None:
+    assert parser().parse_args(["--budget", text]).budget == value
+
+
+@pytest.mark.parametrize("parser", [race_parser, polybench.parser])
+def test_a_wrong_budget_is_refused_as_by_tdsl_tune(
+    parser: Callable[[], argparse.ArgumentParser], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parser().parse_args(["--budget", "soon"])
+    assert "'soon' is not a duration; write seconds" in capsys.readouterr().err
 
 
 def test_a_race_measures_and_checks_everyone() -> None:

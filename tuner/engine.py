@@ -110,9 +110,9 @@ class CpuEngine:
         with open(request["program"], "rb") as stream:
             program: Program = pickle.load(stream)
         peak = measure_peaks(program.target, threads=request["threads"])[-1]
-        double = request["dtype"] == "f64"
+        gflops = {"f32": peak.f32_gflops, "f64": peak.f64_gflops}
         return {
-            "gflops": peak.f64_gflops if double else peak.f32_gflops,
+            "gflops": gflops.get(request["dtype"]),
             "gigabytes": max(peak.read_gbytes, peak.copy_gbytes),
             "reliable": peak.reliable,
         }

@@ -248,7 +248,7 @@ class _Job:
         except _MISHAPS as error:
             self.trouble.append(f"the library was not timed: {error!r}")
         try:
-            peak = workshop.peak(verdict.winner, self.request.dtype)
+            peak = workshop.peak(verdict.winner, self.request.arithmetic)
         except Interrupted:
             pass
         except _MISHAPS as error:

@@ -78,9 +78,10 @@ def _story(result: TuningResult) -> Iterator[str]:
             f"{result.criterion}; schedule {result.proof}."
         )
     if result.peak is not None:
+        gflops = result.peak.gflops
+        rate = "" if gflops is None else f"{gflops:.0f} GFLOP/s, "
         yield (
-            f"Peak measured on this machine: {result.peak.gflops:.0f} GFLOP/s, "
-            f"{result.peak.gigabytes:.0f} GB/s."
+            f"Peak measured on this machine: {rate}{result.peak.gigabytes:.0f} GB/s."
         )
     yield from _omissions(result)
     if result.contender is not None and result.contender.trouble:

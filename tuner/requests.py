@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ..analysis.cost import arithmetic
 from ..binding import checked_shape, infer_dims
 from ..entries import Situation, fingerprint, program_hash, situation
 from ..errors import ArgumentError
@@ -34,6 +35,10 @@ class Tunable(Protocol):
     @property
     def numerics(self) -> Numerics:
         """The numerics class, unless the job names another."""
+
+    @property
+    def explicit_schedule(self) -> object:
+        """What every call runs, if it is not None; such a kernel is not tuned."""
 
     def reload(self) -> None:
         """Look for tuned schedules again at the next call."""
@@ -88,15 +93,31 @@ class Request:
         written = [p.tensor.dtype.name for p in params if p.role is not Role.INPUT]
         return written[0] if written else ""
 
+    @property
+    def arithmetic(self) -> str:
+        """The dtype of all arithmetic, or "" where there is none or are several."""
+        names = [dtype.name for dtype in arithmetic(self.function)]
+        return names[0] if len(names) == 1 else ""
+
 
 def check_tunable(kernel: object) -> None:
-    """Raise ArgumentError where *kernel* is something else."""
+    """Raise ArgumentError where *kernel* is something else.
+
+    So it is where calls would never look for what is found: those of a kernel with an
+    explicit schedule run that one.
+    """
     if isinstance(kernel, Function):
         raise ArgumentError(
             f"tune: {kernel.name} is the function of a kernel: pass the kernel itself"
         )
-    if not isinstance(getattr(kernel, "function", None), Function):
+    function = getattr(kernel, "function", None)
+    if not isinstance(function, Function):
         raise ArgumentError(f"tune: {no_program(kernel)}")
+    if getattr(kernel, "explicit_schedule", None) is not None:
+        raise ArgumentError(
+            f"tune: this {function.name} has an explicit schedule, which its calls run "
+            "whatever is tuned; tune the kernel that with_schedule was called on"
+        )
 
 
 def check_dims(

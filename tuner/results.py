@@ -20,6 +20,8 @@ _BEYOND = {
 }
 """Why a share of more than 100 % is not shown."""
 
+_UNMEASURED = "no peak is measured but those of f32 and of f64 arithmetic"
+
 FORMAT = 1
 """Counts changes of the JSON that `tdsl tune --json` prints."""
 
@@ -38,10 +40,11 @@ class FailureGroup:
 class Peak:
     """The machine's measured limits, for the threads in use.
 
-    They are not *reliable* where several threads came out slower than one.
+    *gflops* is None for arithmetic on other numbers than f32 or f64 alone. Limits are
+    not *reliable* where several threads came out slower than one.
     """
 
-    gflops: float
+    gflops: float | None
     gigabytes: float
     reliable: bool = True
 
@@ -138,8 +141,10 @@ class TuningResult:
             value, limit = self.cost.flops / seconds * 1e-9, "gflops"
         unit: Literal["GFLOP/s", "GB/s"] = "GB/s" if self.memory_bound else "GFLOP/s"
         top = None if self.peak is None else getattr(self.peak, limit)
-        if self.peak is None or not top:
+        if self.peak is None:
             return Speed(value, unit, None)
+        if top is None:
+            return Speed(value, unit, None, _UNMEASURED)
         if not self.peak.reliable:
             return Speed(value, unit, None, "busy machine: peak unreliable")
         if value > top:

@@ -102,6 +102,7 @@ class Search:
     _phase: str = field(default="default", init=False)
     _tried: Counter[str] = field(default_factory=Counter, init=False)
     _spent: dict[str, float] = field(default_factory=dict, init=False)
+    _charged: float = field(default=0.0, init=False)
     _refusals: int = field(default=0, init=False)
 
     def run(self) -> Found:
@@ -141,7 +142,7 @@ class Search:
         )
 
     def _rates(self) -> dict[str, float]:
-        """Return the candidates tried in a second, by phase."""
+        """Return the candidates tried in a second, by what they took."""
         return {p: self._tried[p] / s for p, s in self._spent.items() if s > 0}
 
     # --- before the search -----------------------------------------------------
@@ -205,12 +206,18 @@ class Search:
 
     def _search(self, space: Subspace, phase: Phase, seconds: float) -> None:
         """Try points of *space* until it is exhausted, stale, or *seconds* are over."""
-        self._phase, start = phase, self._deadline.elapsed()
+        self._phase, self._charged = phase, self._deadline.elapsed()
         try:
-            self._search_until(space, phase, start + seconds)
+            self._search_until(space, phase, self._charged + seconds)
         finally:
-            spent = self._deadline.elapsed() - start
-            self._spent[phase] = self._spent.get(phase, 0.0) + spent
+            self._charge(phase)
+
+    def _charge(self, phase: Phase, candidates: int = 0) -> None:
+        """Count *candidates* and the time since the last charge towards *phase*."""
+        now = self._deadline.elapsed()
+        self._tried[phase] += candidates
+        self._spent[phase] = self._spent.get(phase, 0.0) + now - self._charged
+        self._charged = now
 
     def _search_until(self, space: Subspace, phase: Phase, until: float) -> None:
         proposer = Proposer(space, self.journal.seed + len(self.journal.answers))
@@ -220,7 +227,7 @@ class Search:
         while self._deadline.elapsed() < until and stale < PATIENCE[phase]:
             incumbent, known = self._contest.best, len(self.journal.answers)
             batch = self._gather(proposer)
-            self._measure_batch(proposer, batch)
+            self._measure_batch(proposer, batch, phase)
             if len(self.journal.answers) == known:
                 return
             stale = stale + len(batch) if self._contest.best is incumbent else 0
@@ -263,13 +270,19 @@ class Search:
                 break
         return batch
 
-    def _measure_batch(self, proposer: Proposer, batch: Batch) -> None:
-        """Compile and measure a batch; tell the proposer the answers."""
+    def _measure_batch(self, proposer: Proposer, batch: Batch, phase: Phase) -> None:
+        """Compile and measure a batch; tell the proposer the answers.
+
+        A size that changes the program (one that leaves a loop a single iteration may)
+        counts as a structure, with the time that it takes: it has to be compiled.
+        """
+        self._charge(phase)
         candidates = [candidate for candidate, _ in batch.values()]
         compiled = self._contest.compile(candidates) if batch else []
+        self._charge("structure" if any(compiled) else phase)
         for (candidate, twins), seconds in zip(batch.values(), compiled, strict=True):
             ratio = self._contest.enter(candidate, seconds)
-            self._tried[self._phase] += 1
+            self._charge("structure" if seconds else phase, 1)
             for proposal in twins:
                 self.journal.answer(proposal.config, ratio)
                 proposer.tell(proposal, ratio)

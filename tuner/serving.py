@@ -120,10 +120,15 @@ def _time_rounds(
 
 
 class _QuietCollector:
-    """Keep Python's garbage collector out of the timed region."""
+    """Keep Python's garbage collector out of the timed region.
+
+    What survives is frozen, or each collection would walk all of the compiler again,
+    which takes as long as timing a candidate.
+    """
 
     def __enter__(self) -> None:
         gc.collect()
+        gc.freeze()
         gc.disable()
 
     def __exit__(self, *_: object) -> None:

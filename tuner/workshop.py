@@ -277,7 +277,7 @@ class CpuWorkshop:
         return Contender(source.name, median(samples))
 
     def peak(self, winner: Candidate, dtype: str) -> Peak | None:
-        """Measure the machine's limits with the threads in use."""
+        """Measure the machine's limits for *dtype* with the threads in use."""
         message = {
             "do": "peak",
             "program": str(self._program_file(winner)),

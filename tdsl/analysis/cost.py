@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from ..ir.dtypes import DType
 from ..ir.nodes import (
     Alloc,
     Binary,
@@ -32,6 +33,7 @@ from ..ir.nodes import (
     Store,
     Unary,
 )
+from ..ir.walk import Node, walk
 
 BALANCE = 4.0
 """Operations per byte that keep a usual core busy, where no peak was measured."""
@@ -72,6 +74,31 @@ def traffic(function: Function, dims: Mapping[str, int]) -> int:
             size *= max(0, extent.evaluate(dims))
         total += size * (2 if param.role is Role.INOUT else 1)
     return total
+
+
+def arithmetic(function: Function) -> frozenset[DType]:
+    """Return the types of the real numbers that the counted operations work on.
+
+    Numbers that are widened to compute count as what they are widened to, complex ones
+    as their parts.
+    """
+    found = (_operand(node) for node in walk(function))
+    return frozenset(each.dtype.part.computed for each in found if each is not None)
+
+
+def _operand(node: Node) -> Expr | None:
+    """Return what *node* itself, if it counts, works on."""
+    match node:
+        case Call() | Unary(op="neg"):
+            return node.operand
+        case Binary():
+            return None if node.op in _FREE else node.left
+        case Reduce():
+            return node.value
+        case Scatter():
+            return None if node.op is None else node.value
+        case _:
+            return None
 
 
 def _block(block: Block, values: dict[str, int]) -> int:

@@ -314,14 +314,26 @@ def positive(text: str) -> int:
     return value
 
 
-def seconds(text: str) -> float:
-    """Read a duration such as `45`, `45s`, `1.5m` or `1h`."""
+def duration(text: str) -> float:
+    """Read a time such as `45`, `45s`, `1.5m`, `1h` or `0`, in seconds."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([a-z]*)", text.strip())
-    if match is None or match[2] not in _SECONDS or not float(match[1]):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a duration; write seconds or minutes, as in 45s or 2m"
-        )
+    if match is None or match[2] not in _SECONDS:
+        raise _no_duration(text)
     return float(match[1]) * _SECONDS[match[2]]
+
+
+def seconds(text: str) -> float:
+    """Read a duration that is more than nothing."""
+    value = duration(text)
+    if not value:
+        raise _no_duration(text)
+    return value
+
+
+def _no_duration(text: str) -> argparse.ArgumentTypeError:
+    return argparse.ArgumentTypeError(
+        f"{text!r} is not a duration; write seconds or minutes, as in 45s or 2m"
+    )
 
 
 def _version() -> str:

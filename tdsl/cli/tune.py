@@ -15,7 +15,7 @@ from ..tuner.contenders import ContenderSource
 from ..tuner.job import tune
 from ..tuner.progress import Progress
 from ..tuner.report import report
-from ..tuner.requests import check_dims
+from ..tuner.requests import check_dims, check_tunable
 from ..tuner.scripts import CONTENDERS, INPUTS
 from .failures import UsageError
 from .loading import load_kernel, read_dims
@@ -25,6 +25,7 @@ def run(options: Namespace) -> int:
     """Tune the kernel that *options* name; return the exit code."""
     kernel, module, path = load_kernel(options.kernel)
     try:
+        check_tunable(kernel)
         dims = check_dims(kernel.name, kernel.function, read_dims(options.dims))
     except ArgumentError as error:
         raise UsageError(str(error)) from error

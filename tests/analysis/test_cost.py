@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import tdsl
-from tdsl import c64, f64
-from tdsl.analysis.cost import cost
+from tdsl import c64, c128, f16, f32, f64, i32, i64
+from tdsl.analysis.cost import arithmetic, cost
+from tdsl.ir.dtypes import DType
 from tdsl.ir.nodes import Function
 from tdsl.schedules.schedule import Schedule
 
@@ -60,3 +61,36 @@ def test_complex_operations_are_several_real_ones() -> None:
             C[i] += A[i] * B[i]
 
     assert flops(product.function, N=5) == 5 * 8
+
+
+UPDATE = "def update(A: {0}[N], C: inout {0}[N]) for N:\n    for i in range(N):\n"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "line", "found"),
+    [
+        (f32, "C[i] = A[i] * A[i]", {f32}),
+        (f32, "C[i] += A[i]", {f32}),
+        (f64, "C[i] = exp(A[i])", {f64}),
+        (f64, "C[i] = -A[i]", {f64}),
+        (i32, "C[i] = max(A[i], C[i])", {i32}),
+        (f16, "C[i] += A[i]", {f32}),
+        (c64, "C[i] += A[i]", {f32}),
+        (c128, "C[i] += A[i]", {f64}),
+        (f64, "C[i] = A[i]", set()),
+        (f64, "C[i] = (A[i] if (A[i] < C[i]) else C[i])", set()),
+    ],
+    ids=str,
+)
+def test_what_arithmetic_is_on(dtype: DType, line: str, found: set[DType]) -> None:
+    text = UPDATE.format(dtype) + f"        {line}\n"
+    assert arithmetic(read_function(text)) == found
+
+
+def test_what_arithmetic_is_on_beside_the_dtype_of_the_result() -> None:
+    @tdsl.kernel
+    def mixed(A: f32[N], B: f64[N], C: tdsl.inout(i64[N])):
+        for i in range(N):
+            C[i] = i64(A[i] * A[i]) + i64(B[i] * B[i])
+
+    assert arithmetic(mixed.function) == {f32, f64, i64}

@@ -124,6 +124,17 @@ def test_schedules_that_differ_in_outer_tiles_share_their_text() -> None:
     assert fixed.sizes == () and fixed.text != emit_source(read_function(large)).text
 
 
+def test_a_block_of_one_tile_shares_the_text_of_larger_ones() -> None:
+    """That its size equals the divisor of what is counted from it is a coincidence."""
+    single = PACKED_MATMUL.replace("range(0, M, 8)", "range(0, M, 4)")
+    single = single.replace("i_o + 8", "i_o + 4").replace("[2, 16, 4]", "[1, 16, 4]")
+    assert single != PACKED_MATMUL
+    one = emit_source(read_function(PACKED_MATMUL), runtime_sizes=True)
+    two = emit_source(read_function(single), runtime_sizes=True)
+    assert one.text == two.text
+    assert (one.sizes, two.sizes) == ((16, 8, 16, 2, 16), (16, 4, 16, 1, 16))
+
+
 def test_full_tiles_of_fixed_sizes_have_no_guards() -> None:
     text = emit_source(read_function(FIXED)).text
     assert "if " not in text and "mask" not in text

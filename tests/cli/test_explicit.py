@@ -83,3 +83,15 @@ def test_a_fault_is_that_of_the_name_given(
 ) -> None:
     assert main(["check", f"{file}:again"]) == 1
     assert "KernelFaultError: again: the kernel " in capsys.readouterr().err
+
+
+def test_tuning_what_calls_would_never_use_is_refused(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    assert main(["tune", f"{file}:fast", "N=64", "--ledger", str(ledger)]) == 2
+    assert (
+        "tune: this double has an explicit schedule, which its calls run whatever is "
+        "tuned; tune the kernel that with_schedule was called on"
+    ) in capsys.readouterr().err
+    assert not ledger.exists()

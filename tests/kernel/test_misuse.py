@@ -59,6 +59,11 @@ CASES: tuple[tuple[Callable[[], object], str], ...] = (
     ),
     (lambda: anything.tune(plain, {"M": 8}), f"tune: {_UNDECORATED}"),
     (
+        lambda: tdsl.tune(double.with_schedule(double.schedule()), {"M": 8}),
+        "tune: this double has an explicit schedule, which its calls run whatever is "
+        "tuned; tune the kernel that with_schedule was called on",
+    ),
+    (
         lambda: anything.tune(double, 8),
         'double: dims are 8; name a size for each: {"M": 512}',
     ),

@@ -162,6 +162,18 @@ CASES = (
         lambda s: s.tile(("y", "x"), (4, 8)).cache_read("X", "x_o"),
     ),
     Case(
+        "cache_read_tiles_of_blocks",
+        "matmul",
+        lambda s: register_tile(s).cache_read("A", "k_o", layout=("i_t", "k_i", "i_i")),
+    ),
+    Case(
+        "cache_read_blocks",
+        "matmul",
+        lambda s: register_tile(s).cache_read(
+            "A", "k_o", layout=("i_o", "i_t", "k_i", "i_i")
+        ),
+    ),
+    Case(
         "cache_read_whole",
         "matmul",
         lambda s: s.split("j", 8).cache_read("B", None, layout=("j_o", "k", "j_i")),

@@ -572,6 +572,17 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         'need exactly the axes "j_t", "k_i", "j_i", in any order',
     ),
     (
+        "cache_read_layout_of_ragged_blocks",
+        "matmul",
+        lambda s: (
+            s.split("i", 10)
+            .split("i_i", 4, names=("i_t", "i_i"))
+            .cache_read("A", None, layout=("i_t", "k", "i_i"))
+        ),
+        'cache_read: layout=("i_t", "k", "i_i"), but the subscripts of "A" below '
+        'need exactly the axes "i_o", "i_t", "i_i", "k", in any order',
+    ),
+    (
         "cache_read_forms",
         "interior",
         lambda s: s.split("i", 4).cache_read("X", "i_o", layout=("i_i",)),

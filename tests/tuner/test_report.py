@@ -120,6 +120,10 @@ def test_a_leader_that_was_not_confirmed() -> None:
             "faster than the measured peak, so the machine was busy meanwhile",
         ),
         (
+            {"peak": Peak(None, 20.0), "dtype": "i32"},
+            "no peak is measured but those of f32 and of f64 arithmetic",
+        ),
+        (
             {"cost": Cost(1000, 10**9)},
             "faster than the measured memory, so the arrays stay in a cache",
         ),

@@ -181,6 +181,23 @@ def test_the_rate_of_each_phase_is_known(ledger: Path) -> None:
     assert found.rates["size"] > found.rates["structure"]  # sizes need no compilation
 
 
+def test_a_size_that_changes_the_program_is_rated_as_a_structure(ledger: Path) -> None:
+    """Whoever has to be compiled says nothing about how fast sizes are searched."""
+    workshop = FakeWorkshop(seconds=lambda config: 1.0)
+    plain = workshop.build
+
+    def build(config: Config) -> Candidate:
+        built = plain(config)
+        own = config.get("block") in (16, 256)
+        return replace(built, structure=f"{built.structure} alone") if own else built
+
+    workshop.build = build  # type: ignore[method-assign]
+    found = search(workshop, ledger, budget=60.0).run()
+    step = workshop.measure_seconds + 0.01
+    assert found.rates["size"] == pytest.approx(1.0 / step, rel=0.15)
+    assert found.rates["structure"] < 1.0 / (step + workshop.compile_seconds / 2)
+
+
 def test_a_default_that_failed_once_is_tried_again(ledger: Path) -> None:
     """A crowded machine may have made it miss a time limit; others get one chance."""
 
