@@ -16,6 +16,10 @@ from tdsl.tuner.process import pinned_environment
 from .harness import REPOSITORY, Contender, Pace, race
 from .report import PEAK, Row, note, rows_of
 
+_PATIENCE = (
+    300.0  # seconds beyond the budget: tdsl compiles, and measures the finalists
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -60,9 +64,17 @@ def tune(problem: Problem, threads: int, budget: float) -> None:
     command = [sys.executable, "-m", "tdsl.cli", "tune", problem.kernel, *dims]
     command += ["--threads", str(threads), "--budget", f"{budget:g}s"]
     note(f"{problem.label}: tuning for at most {budget:g} s")
-    finished = subprocess.run(
-        command, cwd=REPOSITORY, env=pinned_environment(threads), stdout=sys.stderr
-    )
+    try:
+        finished = subprocess.run(
+            command,
+            cwd=REPOSITORY,
+            env=pinned_environment(threads),
+            stdout=sys.stderr,
+            timeout=budget + _PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        note(f"{problem.label}: tdsl tune was killed {_PATIENCE:g} s after its time")
+        return
     if finished.returncode:
         note(f"{problem.label}: tdsl tune ended with {finished.returncode}")
 

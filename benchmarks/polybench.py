@@ -1,23 +1,31 @@
 """PolyBench: tdsl, tuned and by default, against Numba on the same loops.
 
-    python -m benchmarks.polybench --threads 2 --budget 60s --json
+    python -m benchmarks.polybench --threads 2 --budget 60s --json --record rows.jsonl
     python -m benchmarks.polybench --kernels gemm,lu --budget 0
 
 tdsl is tuned for each kernel first, for `--budget` at most, with the ledger's help;
 `--budget 0` takes what was tuned before. Numba runs with fastmath, serial and
 with `prange` at the outermost loop that may run in parallel. Sizes are those at which
 the faster of both takes 0.1 to 2 s, or one of the benchmark's presets. The ratio is the
-time of the faster Numba variant over that of tdsl. Results are compared before anything
-is timed. They go to stdout, everything else to stderr.
+time of the faster Numba variant over that of tdsl; where it is below 1.2, the row says
+what takes the time (`limits`). Results are compared before anything is timed.
+
+Rows go to stdout at the end, everything else, each kernel's rows too, to stderr. With
+`--record FILE` they are also kept there as they come, and a kernel that the file has
+under the same settings is not measured again. A kernel that fails leaves the others
+alone; the exit code is then 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import traceback
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
 import numpy as np
 
@@ -27,20 +35,27 @@ from tdsl.paths import cache_folder
 
 from .contenders import Problem, tune
 from .harness import Contender, ContenderError, Pace, race
+from .limits import measure_limits
 from .options import add_budget, names_among
 from .polybench_workloads import has_parallel_loops
+from .record import Record
 from .report import machine, note
 
 ALL = ("numba", "numba-parallel", "tdsl-default", "tdsl-tuned")
-NUMBA = ALL[:2]
+NUMBA, OURS = ALL[:2], ALL[2:]
 WORKLOADS = "benchmarks.polybench_workloads"
+EXPLAINED = 1.2
+"""Ratios below this one are given a reason."""
 TOLERANCE = {4: 1e-3, 8: 1e-6}
 """Largest difference between contenders, by the bytes of an element."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The median seconds of one contender; *ratio* is to the faster Numba variant."""
+    """The median seconds of one contender; *ratio* is to the faster Numba variant.
+
+    *reason* says why a low ratio is not higher.
+    """
 
     kernel: str
     contender: str
@@ -49,6 +64,7 @@ class Row:
     ratio: float
     dims: dict[str, int]
     error: float
+    reason: str = ""
 
 
 class Comparison:
@@ -111,7 +127,7 @@ def measure(name: str, options: argparse.Namespace) -> list[Row]:
         (measured[each].seconds for each in NUMBA if each in measured),
         default=float("nan"),
     )
-    return [
+    rows = [
         Row(
             name,
             contender,
@@ -123,6 +139,53 @@ def measure(name: str, options: argparse.Namespace) -> list[Row]:
         )
         for contender, found in measured.items()
     ]
+    return explained(benchmark, rows, options)
+
+
+def explained(
+    benchmark: Benchmark, rows: list[Row], options: argparse.Namespace
+) -> list[Row]:
+    """Return *rows* with reasons for low ratios, the limits being measured for them."""
+
+    def is_low(row: Row) -> bool:
+        return row.contender in OURS and row.ratio < EXPLAINED
+
+    if not any(map(is_low, rows)):
+        return rows
+    dims, threads = rows[0].dims, options.threads
+    limits = measure_limits(benchmark, dims, threads, options.rounds)
+    return [
+        replace(row, reason=limits.reason(row.seconds, row.ratio * row.seconds))
+        if is_low(row)
+        else row
+        for row in rows
+    ]
+
+
+def measured_or_kept(
+    name: str, options: argparse.Namespace, record: Record
+) -> list[Row]:
+    """Return the rows of one kernel: from *record*, or else measured and kept there."""
+    settings: dict[str, Any] = {
+        "kernel": name,
+        "dims": load(name).sizes[options.sizes],
+        "contenders": options.contenders,
+        "threads": options.threads,
+        "budget": options.budget,
+        "rounds": options.rounds,
+    }
+    kept = record.find(settings)
+    if kept is not None:
+        note(f"{name}: measured before")
+        return [Row(**row) for row in kept]
+    try:
+        rows = measure(name, options)
+    except Exception:  # the other kernels must not be lost
+        note(f"{name}: failed\n{traceback.format_exc()}")
+        return []
+    if {row.contender for row in rows} >= {*options.contenders} - {"numba-parallel"}:
+        record.append(settings, [asdict(row) for row in rows])
+    return rows
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -139,7 +202,12 @@ def table(rows: Sequence[Row]) -> str:
             text = f"{found[name].ratio:.2f}" if name in found else "-"
             line += f"{text:>{width}}"
         lines.append(line)
-    return "\n".join([*lines, _means(rows)])
+    reasons = [
+        f"{row.kernel}, {row.contender}, {row.ratio:.2f}x: {row.reason}"
+        for row in rows
+        if row.reason
+    ]
+    return "\n".join([*lines, _means(rows), *reasons])
 
 
 def _means(rows: Sequence[Row]) -> str:
@@ -174,6 +242,12 @@ def parser() -> argparse.ArgumentParser:
         help="which preset of each kernel to measure (default: bench)",
     )
     made.add_argument("--rounds", type=positive, default=5, metavar="N")
+    made.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="keep rows here as they come, and take those that are here already",
+    )
     made.add_argument("--json", action="store_true", help="print rows as JSON")
     return made
 
@@ -181,16 +255,21 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; return the exit code."""
     options = parser().parse_args(arguments)
+    record = Record(options.record)
     rows: list[Row] = []
     for name in options.kernels:
-        rows += measure(name, options)
+        found = measured_or_kept(name, options, record)
+        for row in found:
+            note(json.dumps(asdict(row)))
+        rows += found
     note(f"{machine()}; {options.rounds} rounds")
     if options.json:
         note(table(rows))
         print(as_json(rows))
     else:
         print(table(rows))
-    return 0 if rows else 1
+    missing = {*options.kernels} - {row.kernel for row in rows}
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ a loop whose body costs the same each time are multiplied, others are added up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -32,14 +32,18 @@ from ..ir.nodes import (
     Stmt,
     Store,
     Unary,
+    Write,
 )
-from ..ir.walk import Node, walk
+from ..ir.walk import Node, reads, walk
+from .access import subscript_names
 
 BALANCE = 4.0
 """Operations per byte that keep a usual core busy, where no peak was measured."""
 _COMPLEX = {"add": 2, "sub": 2, "neg": 2, "mul": 6, "div": 11, "abs": 4}
 """What operations on complex numbers take on real ones, where that is not 1."""
 _FREE = {"lt", "le", "gt", "ge", "eq", "ne", "and", "or"}
+Weigh = Callable[[Write, str], int]
+"""What to count of a statement in the loop of that name, the innermost around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,14 @@ class Cost:
         return self.flops / max(self.traffic, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Bytes that loads and stores move between a core and its caches."""
+
+    loaded: int
+    stored: int
+
+
 def cost(function: Function, dims: Mapping[str, int]) -> Cost:
     """Return the work of *function* for concrete *dims*.
 
@@ -62,7 +74,19 @@ def cost(function: Function, dims: Mapping[str, int]) -> Cost:
     each; comparisons, casts and subscripts as none. An array that is read and written
     moves twice.
     """
-    return Cost(_block(function.body, dict(dims)), traffic(function, dims))
+    flops = _block(function.body, dict(dims), "", _flops)
+    return Cost(flops, traffic(function, dims))
+
+
+def moved(function: Function, dims: Mapping[str, int]) -> Moved:
+    """Return what the statements of *function* load and store for concrete *dims*.
+
+    An element that stays the same along the innermost loop is in a register there.
+    """
+    body, values = function.body, dict(dims)
+    return Moved(
+        _block(body, values, "", _loaded_bytes), _block(body, values, "", _stored_bytes)
+    )
 
 
 def traffic(function: Function, dims: Mapping[str, int]) -> int:
@@ -101,14 +125,40 @@ def _operand(node: Node) -> Expr | None:
             return None
 
 
-def _block(block: Block, values: dict[str, int]) -> int:
-    return sum(_statement(statement, values) for statement in block.statements)
+def _block(block: Block, values: dict[str, int], axis: str, weigh: Weigh) -> int:
+    return sum(_statement(each, values, axis, weigh) for each in block.statements)
 
 
-def _statement(statement: Stmt, values: dict[str, int]) -> int:
+def _statement(statement: Stmt, values: dict[str, int], axis: str, weigh: Weigh) -> int:
     match statement:
         case Alloc():
             return 0
+        case Store() | Reduce() | Scatter():
+            return weigh(statement, axis)
+        case If():
+            holds = all(form.evaluate(values) >= 0 for form in statement.conditions)
+            return _block(statement.body, values, axis, weigh) if holds else 0
+        case For():
+            return _loop(statement, values, weigh)
+        case _:
+            assert_never(statement)
+
+
+def _loop(loop: For, values: dict[str, int], weigh: Weigh) -> int:
+    start = max(form.evaluate(values) for form in loop.starts)
+    stop = min(form.evaluate(values) for form in loop.stops)
+    iterations = range(start, stop, loop.step)
+
+    def once(at: int) -> int:
+        return _block(loop.body, {**values, loop.axis: at}, loop.axis, weigh)
+
+    if iterations and loop.axis not in _steering(loop.body):
+        return len(iterations) * once(start)
+    return sum(map(once, iterations))
+
+
+def _flops(statement: Write, axis: str) -> int:
+    match statement:
         case Store():
             return operations(statement.value)
         case Reduce():
@@ -117,30 +167,32 @@ def _statement(statement: Stmt, values: dict[str, int]) -> int:
         case Scatter():
             parts = (*statement.index, statement.value, statement.condition)
             total = sum(operations(part) for part in parts if part is not None)
-            update = (
-                0
-                if statement.op is None
-                else _weight(statement.op.value, statement.value)
-            )
-            return total + update
-        case If():
-            holds = all(form.evaluate(values) >= 0 for form in statement.conditions)
-            return _block(statement.body, values) if holds else 0
-        case For():
-            return _loop(statement, values)
+            if statement.op is None:
+                return total
+            return total + _weight(statement.op.value, statement.value)
         case _:
             assert_never(statement)
 
 
-def _loop(loop: For, values: dict[str, int]) -> int:
-    start = max(form.evaluate(values) for form in loop.starts)
-    stop = min(form.evaluate(values) for form in loop.stops)
-    iterations = range(start, stop, loop.step)
-    if not iterations:
-        return 0
-    if loop.axis not in _steering(loop.body):
-        return len(iterations) * _block(loop.body, {**values, loop.axis: start})
-    return sum(_block(loop.body, {**values, loop.axis: at}) for at in iterations)
+def _loaded_bytes(statement: Write, axis: str) -> int:
+    """Return the bytes of the elements that *statement* reads anew along *axis*."""
+    read = {(each.tensor, each.index): each for each in reads(statement)}
+    total = sum(each.dtype.bytes for each in read.values() if _moves(each, axis))
+    updates = isinstance(statement, Reduce) or (
+        isinstance(statement, Scatter) and statement.op is not None
+    )
+    return total + (_stored_bytes(statement, axis) if updates else 0)
+
+
+def _stored_bytes(statement: Write, axis: str) -> int:
+    return statement.value.dtype.bytes if _moves(statement, axis) else 0
+
+
+def _moves(access: Load | Gather | Write, axis: str) -> bool:
+    """Whether *access* is to another element in each iteration of *axis*."""
+    if isinstance(access, Gather | Scatter):
+        return True
+    return axis in subscript_names(access)
 
 
 def _steering(block: Block) -> frozenset[str]:

@@ -6,7 +6,7 @@ import pytest
 
 import tdsl
 from tdsl import c64, c128, f16, f32, f64, i32, i64
-from tdsl.analysis.cost import arithmetic, cost
+from tdsl.analysis.cost import Moved, arithmetic, cost, moved
 from tdsl.ir.dtypes import DType
 from tdsl.ir.nodes import Function
 from tdsl.schedules.schedule import Schedule
@@ -94,3 +94,26 @@ def test_what_arithmetic_is_on_beside_the_dtype_of_the_result() -> None:
             C[i] = i64(A[i] * A[i]) + i64(B[i] * B[i])
 
     assert arithmetic(mixed.function) == {f32, f64, i64}
+
+
+def test_what_stays_along_the_innermost_loop_is_not_moved() -> None:
+    """For each j, x[i, j] is loaded; y[i] is in a register."""
+    assert moved(triangle.function, {"N": 4}) == Moved(8 * 10, 0)
+
+
+def test_loads_and_stores_are_counted_for_each_iteration() -> None:
+    @tdsl.kernel
+    def smooth(x: f64[N + 2], y: tdsl.inout(f64[N])):
+        for i in range(N):
+            y[i] += x[i] * x[i] + x[i + 2]
+
+    assert moved(smooth.function, {"N": 5}) == Moved(8 * 5 * 3, 8 * 5)
+
+
+def test_chosen_elements_are_always_moved() -> None:
+    @tdsl.kernel
+    def count(at: i64[N], y: tdsl.inout(f64[N])):
+        for i in range(N):
+            y[at[i]] += 1.0
+
+    assert moved(count.function, {"N": 5}) == Moved(2 * 8 * 5, 8 * 5)
