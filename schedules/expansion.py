@@ -23,7 +23,12 @@ from .regions import redirect, touches
 
 
 def expand(
-    function: Function, tensor: str, axis: str, *, memory: str | None = None
+    function: Function,
+    tensor: str,
+    axis: str,
+    *,
+    at: int = 0,
+    memory: str | None = None,
 ) -> Function:
     """Give each iteration of *axis* an element, or a row, of its own of a local tensor.
 
@@ -38,7 +43,10 @@ def expand(
                 C[i, j] = s                             C[i, j] = s[j]
 
     Then the loop can be distributed (`fission`) between the statements that share the
-    tensor. The tensor may also be declared further out, if only *axis* uses it and
+    tensor. The new dimension comes first, or after *at* others: copies of an array lie
+    side by side where it is the last one, as lanes along *axis* need (`vectorize`).
+
+    The tensor may also be declared further out, if only *axis* uses it and
     every iteration writes before it reads. *memory* is "register" where the tensor
     was in registers and the extent is a constant, else "array".
     """
@@ -52,7 +60,8 @@ def expand(
         )
     _check_uses(function, alloc, loop)
     extent = _extent(function, loop)
-    shape = (extent, *alloc.tensor.shape)
+    _check_place(alloc, at)
+    shape = _with(extent, alloc.tensor.shape, at)
     kind = _memory(memory, alloc, shape)
     place = (name(axis) - loop.starts[0]) // loop.step
     larger = Alloc(Tensor(tensor, alloc.tensor.dtype, shape), kind)
@@ -62,12 +71,25 @@ def expand(
             return Block(())
         if isinstance(statement, For) and statement.axis == axis:
             body = redirect(
-                statement.body, tensor, tensor, lambda index: (place, *index)
+                statement.body, tensor, tensor, lambda index: _with(place, index, at)
             )
             return Block((larger, replace(statement, body=body)))
         return statement
 
     return rewrite(function, rule)
+
+
+def _with(form: Affine, forms: Index, at: int) -> Index:
+    return (*forms[:at], form, *forms[at:])
+
+
+def _check_place(alloc: Alloc, at: int) -> None:
+    rank = len(alloc.tensor.shape)
+    if not 0 <= at <= rank:
+        raise ScheduleError(
+            f'expand: at={at}; "{alloc.tensor.name}" has {rank} dimensions, and 0 to '
+            f"{rank} of them can come before the new one"
+        )
 
 
 def _check_uses(function: Function, alloc: Alloc, loop: For) -> None:

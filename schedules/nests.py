@@ -9,7 +9,6 @@ tried again with the offending decision taken back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,10 +16,8 @@ from ..analysis.access import (
     Nest,
     innermost_loops,
     is_contiguous,
-    is_reversed,
     leaves,
     perfect_nest,
-    statement_loads,
     subscript_names,
     value_dtypes,
 )
@@ -31,20 +28,25 @@ from ..ir.nodes import (
     Block,
     Const,
     For,
-    Gather,
-    Index,
     Load,
+    Memory,
     Reduce,
     Store,
 )
-from ..ir.walk import chosen_by_data, gathers, loops, read_forms, scatters, walk
+from ..ir.walk import loops, walk
 from ..target import Target
+from .lanes import (
+    Access,
+    accesses,
+    has_like_iterations,
+    merit,
+    private_tensors,
+    runs_across,
+)
 from .params import Config, Param
 from .row_groups import GROUPS, grouped_lanes, in_groups, rows_around, run_together
 from .row_groups import shares as share_elements
 from .schedule import Schedule
-
-Access = Store | Reduce | Load
 
 _VECTORS = (1, 2, 4, 8)
 _BLOCK = 64  # iterations of the other axis in which lines of memory are used up
@@ -89,12 +91,14 @@ class LoopNest:
                 suited = max(chain, key=self._lane_merit)
                 suits = self._lane_merit(suited) > 0 and self._may_be_lanes(suited.axis)
                 chosen += [suited.axis] if suits else []
+        if not chosen and self.nest is None and runs_across(self.loop, self.legality):
+            return (self.loop.axis,)
         return tuple(chosen)
 
     def _may_be_lanes(self, axis: str) -> bool:
         """Whether iterations of *axis* are independent, or sum into one element."""
         loop = _loop_named(self.loop, axis)
-        private = _private(loop)
+        private = private_tensors(loop)
         if any(
             axis not in subscript_names(leaf) and leaf.tensor not in private
             for leaf in leaves(loop.body)
@@ -109,7 +113,7 @@ class LoopNest:
         reducing = axis not in subscript_names(statement)
         if reducing and (not isinstance(statement, Reduce) or not self.reassociate):
             return -1
-        return _merit([statement], axis)
+        return merit([statement], axis)
 
     def _crossed(self, axis: str) -> list[tuple[Access, str]]:
         """Return what lanes along *axis* access with a stride, and its own axis.
@@ -120,7 +124,7 @@ class LoopNest:
             return []
         return [
             (access, other)
-            for access in _accesses(self.nest.statement)
+            for access in accesses(self.nest.statement)
             for other in self.nest.spatial
             if other != axis
             and axis in subscript_names(access)
@@ -143,14 +147,10 @@ class LoopNest:
 
         Lanes store to neighbours, to storage of their own, or sum into one element.
         """
-        inner = [node for node in walk(loop.body) if isinstance(node, For)]
-        bounds = {
-            n for f in inner for form in (*f.starts, *f.stops) for n in form.names()
-        }
-        fixed = exact_iterations(loop) == 1
-        if loop.step != 1 or loop.axis in bounds or fixed or any(scatters(loop)):
+        if not has_like_iterations(loop):
             return -1
-        private = _private(loop)
+        inner = any(isinstance(node, For) for node in walk(loop.body))
+        private = private_tensors(loop)
         for leaf in leaves(loop.body):
             shared = leaf.tensor not in private
             if loop.axis in subscript_names(leaf):
@@ -158,7 +158,7 @@ class LoopNest:
                     return -1
             elif shared and (inner or not self._sums(leaf)):
                 return -1
-        return _merit(leaves(loop.body), loop.axis)
+        return merit(leaves(loop.body), loop.axis)
 
     def _sums(self, leaf: Store | Reduce) -> bool:
         return isinstance(leaf, Reduce) and self.reassociate
@@ -170,7 +170,7 @@ class LoopNest:
         threads = whether[0] and not self._is_cheap
         params = [Param(f"{self.prefix}.parallel", whether, threads, "structure")]
         if self.vector_axes:
-            usual = 1 if self._crossed(self.vector_axes[0]) else 4
+            usual = 1 if self._has_strides else 4
             params.append(
                 Param(f"{self.prefix}.vectors", (0, *_VECTORS), usual, "structure")
             )
@@ -179,6 +179,14 @@ class LoopNest:
         if self.block_axes:
             params.append(Param(f"{self.prefix}.block", (0, *_BLOCKS), 16, "structure"))
         return tuple(params)
+
+    @property
+    def _has_strides(self) -> bool:
+        """Whether neighbouring lanes are far apart in memory."""
+        (axis, *_) = self.vector_axes
+        if self.nest is None:
+            return axis == self.loop.axis and self._lane_merit(self.loop) <= 0
+        return bool(self._crossed(axis))
 
     @cached_property
     def row_axis(self) -> str | None:
@@ -340,7 +348,7 @@ class LoopNest:
         if self.nest is not None and len(self.nest.axes) > 1:
             others = [a for a in self.nest.axes if a != axis]
             schedule = schedule.reorder(*others, outer, inner)
-        private = _private(_loop_named(self.loop, axis))
+        private = private_tensors(_loop_named(self.loop, axis))
         sums = [
             leaf.tensor
             for leaf in loop_leaves
@@ -349,6 +357,10 @@ class LoopNest:
         for tensor in dict.fromkeys(sums):
             named = tensor if len(sums) > 1 else None
             schedule = schedule.rfactor(inner, tensor=named)
+        for node in walk(loops(schedule.function)[inner].body):
+            if isinstance(node, Alloc) and node.memory is Memory.ARRAY:
+                rank = len(node.tensor.shape)
+                schedule = schedule.expand(node.tensor.name, inner, at=rank)
         return schedule.vectorize(inner)
 
     def _in_blocks(self, schedule: Schedule, axis: str) -> Schedule:
@@ -377,51 +389,6 @@ class LoopNest:
         # Squares follow one another along the load; in each, the store is innermost.
         squares, inside = [f"{a}_o" for a in axes], [f"{a}_i" for a in axes[::-1]]
         return schedule.reorder(*others, *squares, *inside)
-
-
-def _merit(statements: Sequence[Store | Reduce], axis: str) -> int:
-    """Count the accesses that are contiguous along *axis*, strided ones against it."""
-    merit = 0
-    for statement in statements:
-        for access in _accesses(statement):
-            if is_contiguous(access, axis):
-                merit += 1
-            elif isinstance(access, Load) and is_reversed(access, axis):
-                continue
-            elif axis in subscript_names(access):
-                merit -= 2
-        for gather in gathers(statement):
-            merit += _gather_merit(gather, axis)
-    return merit
-
-
-def _accesses(statement: Store | Reduce) -> tuple[Access, ...]:
-    return (statement, *statement_loads(statement))
-
-
-def _gather_merit(gather: Gather, axis: str) -> int:
-    """Return the merit of *axis* for a gather: its rows may be contiguous along it.
-
-    Where data chooses anew in each lane, the machine gathers: neither good nor bad.
-    """
-    chosen = [gather.index[n] for n in chosen_by_data(gather.index)]
-    if any(axis in form.names() for part in chosen for form in read_forms(part)):
-        return 0
-    forms = [part.value for part in gather.index if isinstance(part, Index)]
-    if not any(axis in form.names() for form in forms):
-        return 0
-    last = gather.index[-1]
-    contiguous = (
-        isinstance(last, Index)
-        and last.value.coefficient(axis) == 1
-        and not any(axis in form.names() for form in forms[:-1])
-    )
-    return 1 if contiguous else -2
-
-
-def _private(loop: For) -> set[str]:
-    """Return the local tensors of which each iteration of *loop* has its own."""
-    return {n.tensor.name for n in walk(loop.body) if isinstance(n, Alloc)}
 
 
 def _loop_named(loop: For, axis: str) -> For:

@@ -234,12 +234,14 @@ class Schedule:
         return self._then("tighten", axis=axis)
 
     @_primitive
-    def expand(self, tensor: str, axis: str, *, memory: str | None = None) -> Schedule:
+    def expand(
+        self, tensor: str, axis: str, *, at: int = 0, memory: str | None = None
+    ) -> Schedule:
         """Give each iteration of *axis* its own copy of a local tensor.
 
         See `tdsl.schedules.expansion.expand`, which shows it before and after.
         """
-        return self._then("expand", tensor=tensor, axis=axis, memory=memory)
+        return self._then("expand", tensor=tensor, axis=axis, at=at, memory=memory)
 
     @_primitive
     def rearrange(self, axis: str, *order: int) -> Schedule:
