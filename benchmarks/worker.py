@@ -46,12 +46,21 @@ class Workload:
 def time_round(workload: Workload, seconds: float) -> list[float]:
     """Warm up, then return the seconds a call of several samples."""
     if workload.measure:
-        return [workload.measure()]
+        return _measured(workload.measure, seconds)
     call = _warm_up(workload.run)
     group = max(1, round(SHORTEST_SAMPLE / call))
     samples = round(seconds / (call * group))
     samples = min(max(samples, FEWEST_SAMPLES), MOST_SAMPLES)
     return [_time_group(workload.run, group) for _ in range(samples)]
+
+
+def _measured(measure: Callable[[], float], seconds: float) -> list[float]:
+    """Return what a workload measures itself, again until *seconds* are over."""
+    end = perf_counter() + seconds
+    samples = [measure()]
+    while perf_counter() < end:
+        samples.append(measure())
+    return samples
 
 
 def _warm_up(run: Callable[[], object]) -> float:

@@ -87,8 +87,8 @@ def _check_place(alloc: Alloc, at: int) -> None:
     rank = len(alloc.tensor.shape)
     if not 0 <= at <= rank:
         raise ScheduleError(
-            f'expand: at={at}; "{alloc.tensor.name}" has {rank} dimensions, and 0 to '
-            f"{rank} of them can come before the new one"
+            f'expand: at={at}; the new dimension of "{alloc.tensor.name}" can be at 0 '
+            f"to {rank}"
         )
 
 

@@ -38,24 +38,25 @@ def runs_across(loop: For, legality: Legality) -> bool:
     """
     inner, private = _inner(loop), private_tensors(loop)
     return (
-        bool(inner)
-        and has_like_iterations(loop)
+        has_like_iterations(loop)
         and all(
             loop.axis in subscript_names(leaf)
             for leaf in leaves(loop.body)
             if leaf.tensor not in private
         )
         and legality.is_concurrent(loop.axis)
-        and not any(legality.is_concurrent(each.axis) or _sums(each) for each in inner)
+        and bool(inner)
+        and all(_goes_step_by_step(each, legality) for each in inner)
     )
 
 
-def _sums(loop: For) -> bool:
-    """Whether iterations of *loop* add to the same elements, which lanes can too."""
+def _goes_step_by_step(loop: For, legality: Legality) -> bool:
+    """Whether an iteration of *loop* needs the one before it, not just for a sum."""
     fixed = [
         leaf for leaf in leaves(loop.body) if loop.axis not in subscript_names(leaf)
     ]
-    return bool(fixed) and all(isinstance(leaf, Reduce) for leaf in fixed)
+    is_sum = bool(fixed) and all(isinstance(leaf, Reduce) for leaf in fixed)
+    return not (is_sum or legality.is_concurrent(loop.axis))
 
 
 def _inner(loop: For) -> list[For]:

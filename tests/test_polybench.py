@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tdsl.analysis import validate
+from tdsl.analysis.cost import Moved
 from tdsl.schedules.library import default_schedule
 from tdsl.target import AVX512
 
@@ -22,7 +23,9 @@ sys.path.insert(0, str(REPOSITORY))
 try:
     from benchmarks import polybench as race
     from benchmarks.harness import ContenderError
+    from benchmarks.limits import Limits, measure_limits, traffic_seconds
     from benchmarks.polybench_workloads import has_parallel_loops, numba_function
+    from benchmarks.record import Record
     from examples import polybench
     from examples.polybench import __main__ as command
     from examples.polybench import check
@@ -166,3 +169,103 @@ def test_the_benchmark_prints_rows(capsys: pytest.CaptureFixture[str]) -> None:
         assert row["ratio"] == pytest.approx(rows[0]["seconds"] / row["seconds"])
         assert row["error"] < 1e-12
     assert "geometric mean" in printed.err
+
+
+QUICK = ["--sizes", "mini", "--budget", "0", "--threads", "1", "--json"]
+
+
+def row(kernel: str, contender: str, seconds: float, ratio: float) -> race.Row:
+    return race.Row(kernel, contender, 1, seconds, ratio, {"N": 40}, 0.0)
+
+
+def test_an_interrupted_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = []
+
+    def measure(name: str, options: Any) -> list[race.Row]:
+        calls.append(name)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return [row(name, each, 0.5, 2.0) for each in race.ALL]
+
+    monkeypatch.setattr(race, "measure", measure)
+    kept = tmp_path / "rows.jsonl"
+    options = [*QUICK, "--kernels", "durbin,trisolv", "--record", str(kept)]
+    with pytest.raises(KeyboardInterrupt):
+        race.main(options)
+    with kept.open("a") as file:
+        file.write('{"settings": {"kernel": "tri')  # killed while it wrote
+    assert race.main(options) == race.main(options) == 0
+    assert calls == ["durbin", "trisolv", "trisolv"]
+    rows = json.loads(capsys.readouterr().out.split("\n]\n")[-2] + "]")
+    assert [each["kernel"] for each in rows] == ["durbin"] * 4 + ["trisolv"] * 4
+    race.main([*options, "--rounds", "1"])
+    assert len(calls) == 5
+
+
+def test_a_kernel_that_fails_leaves_the_others_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measure(name: str, options: Any) -> list[race.Row]:
+        if name == "durbin":
+            raise ZeroDivisionError("no luck")
+        return [row(name, "numba", 0.5, 1.0)]
+
+    monkeypatch.setattr(race, "measure", measure)
+    kept = tmp_path / "rows.jsonl"
+    options = [*QUICK, "--kernels", "durbin,trisolv", "--record", str(kept)]
+    assert race.main(options) == 1
+    printed = capsys.readouterr()
+    assert [each["kernel"] for each in json.loads(printed.out)] == ["trisolv"]
+    assert "durbin: failed" in printed.err
+    assert "ZeroDivisionError: no luck" in printed.err
+    assert not kept.exists(), "what lacks contenders is measured again"
+
+
+def test_nothing_is_kept_without_a_file() -> None:
+    record = Record(None)
+    record.append({"kernel": "lu"}, [])
+    assert record.find({"kernel": "lu"}) is None
+
+
+def test_the_reason_is_the_largest_limit_not_beaten() -> None:
+    limits = Limits({"cache": 0.9, "near cache": 0.4, "arithmetic": 0.1}, 1)
+    assert limits.reason(0.5, 0.5) == (
+        "loading and storing in the first cache takes 1 thread 0.4000 s, 80% of the "
+        "time; that alone would be 1.25x"
+    )
+    assert limits.reason(1.0, 0.9).startswith("loading and storing in a cache that")
+    assert limits.reason(0.05, 0.05) == (
+        "it is faster than every limit that was measured"
+    )
+
+
+def test_low_ratios_have_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    benchmark = polybench.load("trisolv")
+    limits = Limits({"memory": 0.5}, 2)
+    monkeypatch.setattr(race, "measure_limits", lambda *_: limits)
+    options = race.parser().parse_args(["--threads", "2"])
+    slow, fast = row("trisolv", "tdsl-tuned", 1.0, 1.1), row("trisolv", "numba", 1, 1)
+    explained, alone = race.explained(benchmark, [slow, fast], options)
+    assert "takes 2 threads 0.5000 s, 50% of the time; that alone would be 2.20x" in (
+        explained.reason
+    )
+    assert alone == fast
+    assert f"tdsl-tuned, 1.10x: {explained.reason}" in race.table([explained, fast])
+
+
+def test_limits_are_measured() -> None:
+    """durbin's loops run in order, so one thread counts; its arrays fit in a cache."""
+    benchmark = polybench.load("durbin")
+    limits = measure_limits(benchmark, benchmark.sizes["large"], 2, 1)
+    assert limits.threads == 1
+    assert set(limits.seconds) == {"cache", "near cache", "arithmetic"}
+    # 2 * 10^6 iterations load 40 bytes and store 16, and do 4 operations.
+    assert 1e-5 < limits.seconds["near cache"] < 1.0
+    assert 1e-5 < limits.seconds["arithmetic"] < limits.seconds["near cache"]
+
+
+def test_loads_beyond_copies_are_reading() -> None:
+    work = Moved(loaded=5_000_000_000, stored=2_000_000_000)
+    assert traffic_seconds(work, read=3.0, copied=2.0) == pytest.approx(4 / 2 + 3 / 3)

@@ -287,6 +287,10 @@ def _memory(function: Function, choices: Choices) -> str:
     return choices.pick(("array", "register"))
 
 
+def _few(function: Function, choices: Choices) -> int:
+    return choices.pick((0, 0, 1))
+
+
 def _layout(function: Function, choices: Choices) -> tuple[str, ...] | None:
     return choices.pick((None, None, _axes(function, choices)))
 
@@ -315,6 +319,7 @@ ARGUMENTS: Mapping[str, Callable[[Function, Choices], Value]] = MappingProxyType
         "tensor": _tensor,
         "inline.tensor": _local,
         "expand.tensor": _local,
+        "expand.at": _few,
         "expand.memory": _memory,
         "producer": _producer,
         "fission.axis": _divisible,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tdsl.backends import peak as peaks
-from tdsl.backends.peak import Peak, measure_peak, measure_peaks
+from tdsl.backends.peak import Peak, measure_peak, measure_peaks, measure_traffic
 from tdsl.target import Target, host
 
 
@@ -19,6 +19,12 @@ def test_limits_are_measured_on_one_thread() -> None:
     assert 1 < peak.f32_gflops < 2000
     assert 0.1 < peak.read_gbytes < 2000
     assert 0.1 < peak.copy_gbytes < 2000
+
+
+def test_small_arrays_are_in_a_cache() -> None:
+    near = measure_traffic(host(), size=host().l1 // 4, seconds=0.1)
+    far = measure_traffic(host(), size=1 << 26, seconds=0.1)
+    assert near > far
 
 
 def test_more_threads_than_cores_are_not_started() -> None:

@@ -116,6 +116,11 @@ CASES = (
         lambda s: s.expand("T", "i").fission("i", after="S0").parallelize("i_2"),
     ),
     Case(
+        "expand_lanes",
+        "scratch",
+        lambda s: s.split("i", 8).expand("T", "i_i", at=1).vectorize("i_i"),
+    ),
+    Case(
         "rearrange",
         "fields",
         lambda s: s.rearrange("t", 1, 0, 2),

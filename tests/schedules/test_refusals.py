@@ -240,6 +240,12 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         'loop, or use memory="array"',
     ),
     (
+        "expand_place",
+        "scratch",
+        lambda s: s.expand("T", "i", at=2),
+        'expand: at=2; the new dimension of "T" can be at 0 to 1',
+    ),
+    (
         "rearrange_order",
         "two",
         lambda s: s.rearrange("i", 0, 0),

@@ -187,6 +187,58 @@ def column_sums(A: f32[M, N], B: output f32[N]) for M, N:
     assert "rfactor" not in text
 
 
+ACROSS = """
+def across(A: f32[{shape}], B: output f32[{shape}]) for 2<=M, 2<=N:
+    for i in range(M):
+        q = local f32[N]
+        q[0] = 1.0  # S0[i]
+        for j in range(1, N):
+            q[j] = (A[{place}] / (q[j - 1] + 3.0))  # S1[i, j]
+        B[{first}] = 0.0  # S2[i]
+        for k in range(1, N):
+            B[{now}] = ((B[{before}] * 0.5) + q[k])  # S3[i, k]
+"""
+
+
+def swapped(index: str) -> str:
+    return ", ".join(reversed(index.split(", ")))
+
+
+ROWS = {"place": "i, j", "first": "i, 0", "now": "i, k", "before": "i, k - 1"}
+
+
+@pytest.mark.parametrize(
+    ("places", "vectors"),
+    [
+        ({"shape": "M, N", **ROWS}, 1),
+        ({"shape": "N, M", **{k: swapped(v) for k, v in ROWS.items()}}, 4),
+    ],
+)
+def test_rows_that_go_step_by_step_run_side_by_side(
+    places: dict[str, str], vectors: int
+) -> None:
+    """Each lane has its own copy of q; far apart in memory, one vector is enough."""
+    function = read_function(ACROSS.format(**places))
+    schedule = default_schedule(function, AVX512, "reassoc")
+    assert f'split("i", {16 * vectors}' in str(schedule)
+    assert '.expand("q", "i_v", at=1).vectorize("i_v")' in str(schedule)
+    assert '.parallelize("i_o")' in str(schedule)
+
+
+def test_sums_are_no_steps() -> None:
+    """Whole rows as lanes, far apart in memory, gain nothing where they only add up."""
+    function = read_function("""
+def products(A: f32[N, M], x: f32[N], y: output f32[M, 2]) for M, N:
+    for i in range(M):
+        y[i, 0] = 0.0  # S0[i]
+        for j in range(N):
+            y[i, 0] += (A[j, i] * x[j])  # S1[i, j]
+        y[i, 1] = (y[i, 0] / 2.0)  # S2[i]
+""")
+    schedule = default_schedule(function, AVX512, "reassoc")
+    assert str(schedule) == 'schedule.parallelize("i")'
+
+
 def test_a_sum_into_a_scalar_gets_a_register_tile() -> None:
     """As an array the scalar is the target of a contraction, whose use comes after."""
     schedule = default_schedule(function_named("inner_product"), AVX512, "reassoc")
