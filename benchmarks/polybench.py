@@ -6,7 +6,8 @@
 tdsl is tuned for each kernel first, for `--budget` at most, with the ledger's help;
 `--budget 0` takes what was tuned before. Numba runs with fastmath, serial and
 with `prange` at the outermost loop that may run in parallel. Sizes are those at which
-the faster of both takes 0.1 to 2 s, or one of the benchmark's presets. The ratio is the
+Numba takes 0.1 to 2 s, or one of the benchmark's presets; matrices that are read just
+once would fill the memory before that, and take 0.02 s or more. The ratio is the
 time of the faster Numba variant over that of tdsl; where it is below 1.2, the row says
 what takes the time (`limits`). Results are compared before anything is timed.
 
@@ -52,9 +53,9 @@ TOLERANCE = {4: 1e-3, 8: 1e-6}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The median seconds of one contender; *ratio* is to the faster Numba variant.
+    """The median seconds of one contender, and its *ratio* to the faster Numba variant.
 
-    *reason* says why a low ratio is not higher.
+    That is the median of the ratios in each round, which drift alike. *reason* says why a low ratio is not higher.
     """
 
     kernel: str
@@ -124,8 +125,9 @@ def measure(name: str, options: argparse.Namespace) -> list[Row]:
         note(f"{name}: {absent}: {reason}")
     measured = outcome.measured
     best = min(
-        (measured[each].seconds for each in NUMBA if each in measured),
-        default=float("nan"),
+        (measured[each] for each in NUMBA if each in measured),
+        key=lambda found: found.seconds,
+        default=None,
     )
     rows = [
         Row(
@@ -133,7 +135,7 @@ def measure(name: str, options: argparse.Namespace) -> list[Row]:
             contender,
             options.threads,
             found.seconds,
-            best / found.seconds,
+            found.speedup_over(best) if best else float("nan"),
             dims,
             found.error or 0.0,
         )
