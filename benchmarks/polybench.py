@@ -55,7 +55,8 @@ TOLERANCE = {4: 1e-3, 8: 1e-6}
 class Row:
     """The median seconds of one contender, and its *ratio* to the faster Numba variant.
 
-    That is the median of the ratios in each round, which drift alike. *reason* says why a low ratio is not higher.
+    The ratio is the median of those of the rounds; *reason* is why a low one is not
+    higher.
     """
 
     kernel: str
