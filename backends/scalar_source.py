@@ -8,7 +8,7 @@ array for each, or a variable if it is a local of rank 0.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, nan
 from typing import assert_never
 
 import numpy as np
@@ -41,6 +41,15 @@ from ..ir.nodes import (
 from ..ir.numerics import Numerics
 from ..ir.walk import walk
 from .accumulate import rule_of
+from .scalar_rules import (
+    lift_add,
+    lift_max,
+    lift_min,
+    lift_mul,
+    settle_add,
+    settle_extreme,
+    settle_mul,
+)
 from .semantics import COMPARISONS
 from .uncertain import rounding
 from .uncertain_calls import function_ulps
@@ -65,17 +74,23 @@ from tdsl.backends.scalar_rules import *
 
 @njit(error_model="numpy", boundscheck=True, cache=True)
 """
-_KINDS = {
-    ReduceOp.ADD: "add",
-    ReduceOp.MUL: "mul",
-    ReduceOp.MAX: "extreme",
-    ReduceOp.MIN: "extreme",
+_LIFTS = {
+    ReduceOp.ADD: lift_add,
+    ReduceOp.MUL: lift_mul,
+    ReduceOp.MAX: lift_max,
+    ReduceOp.MIN: lift_min,
+}
+_SETTLES = {
+    ReduceOp.ADD: settle_add,
+    ReduceOp.MUL: settle_mul,
+    ReduceOp.MAX: settle_extreme,
+    ReduceOp.MIN: settle_extreme,
 }
 _COMBINE = {
     ReduceOp.ADD: ("{} + {}",) * 4,
-    ReduceOp.MUL: ("{} * {}",) * 3 + ("{} + {}",),
-    ReduceOp.MAX: ("most({}, {})", "wider({}, {})", "wider({}, {})", "{} + {}"),
-    ReduceOp.MIN: ("least({}, {})", "narrower({}, {})", "narrower({}, {})", "{} + {}"),
+    ReduceOp.MUL: ("{} * {}", "{} * {}", "{} + {}", "{} * {}", "{} + {}"),
+    ReduceOp.MAX: ("most({}, {})", "wider({}, {})", "wider({}, {})"),
+    ReduceOp.MIN: ("least({}, {})", "narrower({}, {})", "wider({}, {})"),
 }
 
 
@@ -182,9 +197,7 @@ class _Writer:
         op = self.reductions.get(tensor.name)
         values = [first, "0.0"]
         if op is not None and floating:
-            values = {
-                ReduceOp.ADD: ["nan", "0.0", "0.0", "0.0"],
-            }.get(op, ["nan", "nan", "nan", "0.0"])
+            values = [repr(part) for part in _LIFTS[op].py_func(nan, 0.0, 0.0)]
         if not tensor.shape:
             self.local.add(tensor.name)
             for part, value in zip(self.parts(tensor.name), values, strict=True):
@@ -218,10 +231,9 @@ class _Writer:
         if op is None or self.tensors[tensor].dtype.kind != "float":
             return value
         self.count += 1
-        names = tuple(f"p{self.count}_{part}" for part in range(4))
-        self.write(
-            f"{', '.join(names)} = lift_{_KINDS[op]}({', '.join(value)}, {number}.0)"
-        )
+        names = tuple(f"p{self.count}_{part}" for part in range(len(_COMBINE[op])))
+        lift = _LIFTS[op].__name__
+        self.write(f"{', '.join(names)} = {lift}({', '.join(value)}, {number}.0)")
         return names
 
     def reduce(self, statement: Reduce) -> None:
@@ -286,7 +298,8 @@ class _Writer:
         if op is None or dtype.kind != "float":
             return self.pair(", ".join(elements))
         rule = self.rule(dtype, "add")
-        return self.pair(f"settle_{_KINDS[op]}({', '.join(elements)}, {rule})")
+        settle = _SETTLES[op].__name__
+        return self.pair(f"{settle}({', '.join(elements)}, {rule})")
 
     def binary(self, expr: Binary) -> Pair:
         left, right = self.expr(expr.left), self.expr(expr.right)

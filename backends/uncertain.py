@@ -190,7 +190,11 @@ def _compare(op: str, left: Uncertain, right: Uncertain) -> Uncertain:
 
 
 def distance(left: Array, right: Array) -> Array:
-    """Return how far apart numbers of one type are."""
+    """Return how far apart numbers of one type are, to a relative rounding."""
+    if left.dtype.kind in "iu":  # whose difference may not fit its type
+        high = np.maximum(left, right).astype(np.uint64)
+        low = np.minimum(left, right).astype(np.uint64)
+        return (high - low).astype(np.float64)
     kind = np.complex128 if left.dtype.kind == "c" else np.float64
     apart: Array = np.abs(np.subtract(left, right, dtype=kind))
     return apart
@@ -276,19 +280,23 @@ def _extreme(op: str, left: Uncertain, right: Uncertain) -> Uncertain:
     value = BINARY[op](left.value, right.value)
     if left.is_exact and right.is_exact:
         return Uncertain(value)
-    low = BINARY[op](left.value - left.error, right.value - right.error)
-    high = BINARY[op](left.value + left.error, right.value + right.error)
-    return Uncertain(value, hull_error(value, low, high, left, right))
+    error = np.maximum(_reach(left, value), _reach(right, value))
+    certain = _surely_nan(left) | _surely_nan(right)
+    error = np.where(np.isnan(error), np.inf, error)
+    return Uncertain(value, np.where(certain, 0.0, error))
 
 
-def hull_error(value: Array, low: Array, high: Array, *parts: Uncertain) -> Array:
-    """Return the bound of *value* within [*low*, *high*]; specials must be sure."""
-    error: Array = np.maximum(value - low, high - value)
-    open_ended = ~np.isfinite(error)
-    if open_ended.any():
-        certain = ~np.isfinite(value) & _inevitable(parts)
-        error = np.where(open_ended, np.where(certain, 0.0, np.inf), error)
-    return error
+def _reach(operand: Uncertain, extreme: Array) -> Array:
+    """Return by how much *operand* may move the extreme of it and others, or less
+    than 0: what is not the extreme itself has to make up the distance first.
+    """
+    same = operand.value == extreme
+    reach: Array = operand.error - np.where(same, 0.0, distance(operand.value, extreme))
+    return reach
+
+
+def _surely_nan(operand: Uncertain) -> Array:
+    return np.isnan(operand.value) & (operand.error == 0)
 
 
 def _power(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
