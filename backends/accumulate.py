@@ -109,7 +109,10 @@ def _settle_sum(
     sure = errors + _gamma(number, rule.unit) * (size + errors)
     sure = np.where(size + sure <= rule.limit, sure, np.inf)
     inevitable = ~np.isfinite(value) & np.isfinite(sure)
-    return Uncertain(value, np.where(inevitable, 0.0, sure))
+    claimed = np.where(inevitable, 0.0, sure)
+    if rule.is_complex:  # one part is infinite or NaN, the other one rounded
+        claimed = np.where(inevitable & (number > 0), np.inf, claimed)
+    return Uncertain(value, claimed)
 
 
 def _settle_product(
