@@ -35,6 +35,7 @@ from ..paths import cache_folder
 
 _SUPPORT = (
     "dealing.py",
+    "form_rules.py",
     "lanes.py",
     "modules.py",
     "scalar_rules.py",

@@ -31,7 +31,8 @@ def place(subscript: int) -> int:
 
 
 @_compiled
-def _inevitable(lv: float, le: float, rv: float, re: float) -> bool:
+def inevitable(lv: float, le: float, rv: float, re: float) -> bool:
+    """Whether all executions give the same infinity or NaN, if the result is one."""
     if le == 0 and re == 0 and (lv == 0 or rv == 0):
         return True
     special = (le == 0 and not isfinite(lv)) or (re == 0 and not isfinite(rv))
@@ -57,7 +58,7 @@ def add(
 ) -> Number:
     """Return the sum."""
     return _rounded(  # type: ignore[no-any-return]
-        lv + rv, le + re, _inevitable(lv, le, rv, re), unit, tiny, limit
+        lv + rv, le + re, inevitable(lv, le, rv, re), unit, tiny, limit
     )
 
 
@@ -67,7 +68,7 @@ def sub(
 ) -> Number:
     """Return the difference."""
     return _rounded(  # type: ignore[no-any-return]
-        lv - rv, le + re, _inevitable(lv, le, rv, re), unit, tiny, limit
+        lv - rv, le + re, inevitable(lv, le, rv, re), unit, tiny, limit
     )
 
 
@@ -82,7 +83,7 @@ def mul(
     if re != 0:
         p += abs(lv) * re
     return _rounded(  # type: ignore[no-any-return]
-        lv * rv, p, _inevitable(lv, le, rv, re), unit, tiny, limit
+        lv * rv, p, inevitable(lv, le, rv, re), unit, tiny, limit
     )
 
 
@@ -97,8 +98,26 @@ def div(
         smallest = abs(rv) - re
         p = (le + abs(v) * re) / smallest if smallest > 0 else inf
     return _rounded(  # type: ignore[no-any-return]
-        v, p, _inevitable(lv, le, rv, re), unit, tiny, limit
+        v, p, inevitable(lv, le, rv, re), unit, tiny, limit
     )
+
+
+@_compiled
+def rounded(v: float, e: float, unit: float, tiny: float, limit: float) -> Number:
+    """Return a number rounded to another type."""
+    return _rounded(v, e, e == 0, unit, tiny, limit)  # type: ignore[no-any-return]
+
+
+@_compiled
+def negate(v: float, e: float) -> Number:
+    """Return the number with the other sign."""
+    return -v, e
+
+
+@_compiled
+def absolute(v: float, e: float) -> Number:
+    """Return the absolute value."""
+    return abs(v), e
 
 
 @_compiled

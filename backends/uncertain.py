@@ -236,7 +236,10 @@ def _multiply(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
 
 def _divide(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
     value = left.value / right.value
-    return rule.rounded(value, _quotient_error(left, right, value), left, right)
+    propagated = _quotient_error(left, right, value)
+    if rule.is_complex:
+        propagated = propagated + _reciprocal_error(right, value, rule)
+    return rule.rounded(value, propagated, left, right)
 
 
 def _quotient_error(left: Uncertain, right: Uncertain, value: Array) -> Array:
@@ -245,6 +248,15 @@ def _quotient_error(left: Uncertain, right: Uncertain, value: Array) -> Array:
     smallest = np.abs(right.value) - right.error
     error = (left.error + np.abs(value) * right.error) / smallest
     return np.where((smallest > 0) | (_sum_of_errors(left, right) == 0), error, np.inf)
+
+
+def _reciprocal_error(divisor: Uncertain, quotient: Array, rule: Rounding) -> Array:
+    """Return what a quotient of complex numbers is off for its way through 1 / divisor:
+    that may overflow, and is a factor of what sums of subnormal numbers have lost.
+    """
+    scale = 1 / (np.abs(divisor.value) - divisor.error)
+    lost = 2 * rule.tiny * scale * (1 + np.abs(quotient))
+    return np.where((scale > 0) & (scale <= rule.limit), lost, np.inf)
 
 
 def _floor_divide(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:

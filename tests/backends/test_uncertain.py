@@ -10,7 +10,12 @@ from tdsl.backends.accumulate import lift, settle
 from tdsl.backends.comparison import error_over_bound
 from tdsl.backends.semantics import BINARY, CALLS, apply_binary, apply_call
 from tdsl.backends.uncertain import Uncertain, binary, integer_binary, rounding
-from tdsl.backends.uncertain_calls import call, cast, function_ulps
+from tdsl.backends.uncertain_calls import (
+    COMPLEX_DIVISION_ULPS,
+    call,
+    cast,
+    function_ulps,
+)
 from tdsl.backends.uncertain_expr import wide
 from tdsl.ir.dtypes import boolean, c64, f32, f64, i32
 from tdsl.ir.nodes import ReduceOp
@@ -182,3 +187,15 @@ def test_nothing_is_known_of_a_complex_sum_with_an_infinite_part() -> None:
             for number in (0, 1)
         )
     assert assigned == 0 and np.isinf(added)
+
+
+@pytest.mark.parametrize("size", [1e-44, 1e-39, 3e-38, 1e-30, 1.0, 5e37])
+def test_quotients_of_complex_numbers_go_through_a_reciprocal(size: float) -> None:
+    random = np.random.default_rng(3)
+    a, b = (random.standard_normal((2, COUNT, 2)) * size).astype(np.float32)
+    a, b = a.view(np.complex64)[:, 0], b.view(np.complex64)[:, 0]
+    left, right = (Uncertain(x.astype(np.complex128)) for x in (a, b))
+    with np.errstate(all="ignore"):
+        found = binary("div", left, right, rounding(c64, COMPLEX_DIVISION_ULPS))
+        assert_within(apply_binary("div", a, b, c64), found)
+    assert np.isfinite(found.error).any() == (size > 1e-38)
