@@ -37,6 +37,11 @@ Form = tuple[float, float, Row]
 
 _compiled: Callable[..., Any] = njit(error_model="numpy", cache=True)
 
+# Sums of weights in several lanes; infinities and NaN stay what they are.
+_in_any_order: Callable[..., Any] = njit(
+    error_model="numpy", cache=True, fastmath={"reassoc", "contract"}
+)
+
 SLACK = 2.0**-50
 """More than the relative error of a weight, as a share of what it is the sum of."""
 
@@ -47,7 +52,7 @@ def nothing() -> Row:
     return np.empty(0)
 
 
-@_compiled
+@_in_any_order
 def reach(e: float, row: Row) -> float:
     """Return the largest error of a number."""
     total = e
@@ -56,7 +61,7 @@ def reach(e: float, row: Row) -> float:
     return total
 
 
-@_compiled
+@_in_any_order
 def _mixed(a: float, left: Row, b: float, right: Row) -> tuple[Row, float]:
     """Return `a * left + b * right`, and what bounds the roundings of that."""
     row = np.zeros(max(len(left), len(right)))
@@ -306,7 +311,7 @@ def form_lift(v: float, e: float, row: Row) -> tuple[float, ...]:
     return value, error, size + reach(0.0, row), number
 
 
-@_compiled
+@_in_any_order
 def added(target: Row, row: Row) -> float:
     """Add *row* to the front of *target*; return what bounds the roundings."""
     gross = 0.0
