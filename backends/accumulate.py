@@ -96,15 +96,15 @@ def settle(op: ReduceOp, parts: Parts, dtype: DType) -> Uncertain:
     rule = rounding(dtype)
     match op:
         case ReduceOp.ADD:
-            return _settle_sum(*parts, rule)
+            return _settle_sum(rule, *parts)
         case ReduceOp.MUL:
-            return _settle_product(*parts, rule)
+            return _settle_product(rule, *parts)
         case _:
             return _settle_extreme(*parts)
 
 
 def _settle_sum(
-    value: Array, errors: Array, size: Array, number: Array, rule: Rounding
+    rule: Rounding, value: Array, errors: Array, size: Array, number: Array
 ) -> Uncertain:
     sure = errors + _gamma(number, rule.unit) * (size + errors)
     sure = np.where(size + sure <= rule.limit, sure, np.inf)
@@ -116,12 +116,12 @@ def _settle_sum(
 
 
 def _settle_product(
+    rule: Rounding,
     value: Array,
     size: Array,
     growth: Array,
     above: Array,
     number: Array,
-    rule: Rounding,
 ) -> Uncertain:
     growth = np.where(value == 0, 0.0, growth)
     moved = np.where(value == 0, size, np.abs(value) * np.expm1(growth))

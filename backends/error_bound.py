@@ -94,10 +94,10 @@ def evaluate_with_bound(
     """
     started = monotonic()
     with np.errstate(all="ignore"):
-        evaluation = _Evaluation(function, arrays, dims, numerics)
-        evaluation.deadline = started + seconds
+        evaluation = whole = _Evaluation(function, arrays, dims, numerics)
+        whole.deadline = started + seconds
         try:
-            evaluation.block(function.body, Grid((), dict(dims)))
+            whole.block(function.body, Grid((), dict(dims)))
         except _ManyStatements:
             evaluation = _Evaluation(function, arrays, dims, numerics)
             left = (started + seconds - monotonic()) * ITERATIONS_A_SECOND
@@ -105,7 +105,7 @@ def evaluate_with_bound(
             if not evaluate_one_by_one(function, cells, dims, numerics, left):
                 raise EvaluationTooSlow from None
         found = evaluation.results()
-        few = evaluation.statements < CORRELATED_STATEMENTS
+        few = whole.statements < CORRELATED_STATEMENTS
         if few or not _are_useless(found, function):
             return found
         left = (started + seconds - monotonic()) * ITERATIONS_A_SECOND
@@ -133,7 +133,8 @@ def _better(first: Result, second: Result | None) -> Result:
     if second is None:
         return first
     closer = second[1] < first[1]
-    return tuple(np.where(closer, b, a) for a, b in zip(first, second, strict=True))
+    value, bound = (np.where(closer, b, a) for a, b in zip(first, second, strict=True))
+    return value, bound
 
 
 class _ManyStatements(Exception):

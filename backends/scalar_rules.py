@@ -160,7 +160,7 @@ def _extreme(v: Any, lv: Any, le: float, rv: Any, re: float) -> float:
     left = le if lv == v else le - abs(float(lv) - float(v))
     right = re if rv == v else re - abs(float(rv) - float(v))
     e = most(left, right)
-    return e if e == e else inf  # type: ignore[no-any-return]
+    return e if e == e else inf
 
 
 @_compiled

@@ -256,7 +256,8 @@ def _reciprocal_error(divisor: Uncertain, quotient: Array, rule: Rounding) -> Ar
     """
     scale = 1 / (np.abs(divisor.value) - divisor.error)
     lost = 2 * rule.tiny * scale * (1 + np.abs(quotient))
-    return np.where((scale > 0) & (scale <= rule.limit), lost, np.inf)
+    error: Array = np.where((scale > 0) & (scale <= rule.limit), lost, np.inf)
+    return error
 
 
 def _floor_divide(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
@@ -308,7 +309,8 @@ def _reach(operand: Uncertain, extreme: Array) -> Array:
 
 
 def _surely_nan(operand: Uncertain) -> Array:
-    return np.isnan(operand.value) & (operand.error == 0)
+    sure: Array = np.isnan(operand.value) & (operand.error == 0)
+    return sure
 
 
 def _power(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
