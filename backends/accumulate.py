@@ -1,13 +1,18 @@
 """Tensors during the evaluation with bounds, and reductions in any order.
 
-A reduction keeps four arrays, the *parts*, that do not depend on the order of the
+A reduction keeps a few arrays, the *parts*, that do not depend on the order of the
 terms, and derives the bound from them only when the tensor is read:
 
 * sum: value, sum of the terms' errors, sum of |terms|, number of terms. Any order of
   n additions is within gamma(n) * sum|terms| of the exact sum, gamma(n) = nu/(1 - nu);
-* product: value, product of |term| + error, product of the sizes above 1, number;
-* maximum, minimum: value, the extreme of the lower and of the upper ends, and infinity
-  if a bound was infinite.
+* product: value, product of |term| + error, sum of log(1 + error/|term|), product of
+  the sizes above 1, number of factors;
+* maximum: value, the largest term + error, the largest error. Where the result moves,
+  it does to the end of a term's interval, and by no more than the largest error;
+* minimum: likewise, with the smallest term - error.
+
+A tensor that reductions update may also be assigned: that is a term of number 0, and
+reading it gives the very bound that was written.
 """
 
 from __future__ import annotations
@@ -22,8 +27,7 @@ from ..ir.affine import Affine
 from ..ir.dtypes import DType
 from ..ir.nodes import ReduceOp
 from .grid import Array, Grid, Location, VectorAxis, locate, private_subscripts
-from .scalar_rules import SLACK
-from .uncertain import EXACT, Uncertain, rounding
+from .uncertain import EXACT, Rounding, Uncertain, rounding
 
 Parts = tuple[Array, ...]
 
@@ -38,13 +42,11 @@ class _Rule:
 
 _RULES: Mapping[ReduceOp, _Rule] = {
     ReduceOp.ADD: _Rule((np.add,) * 4, (0, 0, 0, 0)),
-    ReduceOp.MUL: _Rule((np.multiply,) * 3 + (np.add,), (1, 1, 1, 0)),
-    ReduceOp.MAX: _Rule(
-        (np.maximum, np.fmax, np.fmax, np.add), (-np.inf, -np.inf, -np.inf, 0)
+    ReduceOp.MUL: _Rule(
+        (np.multiply, np.multiply, np.add, np.multiply, np.add), (1, 1, 0, 1, 0)
     ),
-    ReduceOp.MIN: _Rule(
-        (np.minimum, np.fmin, np.fmin, np.add), (np.inf, np.inf, np.inf, 0)
-    ),
+    ReduceOp.MAX: _Rule((np.maximum, np.fmax, np.fmax), (-np.inf, -np.inf, 0)),
+    ReduceOp.MIN: _Rule((np.minimum, np.fmin, np.fmax), (np.inf, np.inf, 0)),
 }
 _INTEGER_COMBINE: Mapping[ReduceOp, np.ufunc] = {
     ReduceOp.ADD: np.add,
@@ -77,10 +79,13 @@ def lift(op: ReduceOp, term: Uncertain, dtype: DType, count: int) -> Parts:
             return value, error, size, number
         case ReduceOp.MUL:
             size = np.abs(value) + error
-            return value, size, np.maximum(size, 1.0), number
+            growth = np.where(error > 0, np.log1p(error / np.abs(value)), 0.0)
+            return value, size, growth, np.maximum(size, 1.0), number
         case _:
-            unknown = np.where(error < np.inf, number, np.inf)
-            return value, value - error, value + error, unknown
+            side = 1.0 if op is ReduceOp.MAX else -1.0
+            end = np.nextafter(value + side * error, side * np.inf)
+            known = np.where(error < np.inf, error, np.inf)
+            return value, np.where(error > 0, end, value), known
 
 
 def settle(op: ReduceOp, parts: Parts, dtype: DType) -> Uncertain:
@@ -88,28 +93,49 @@ def settle(op: ReduceOp, parts: Parts, dtype: DType) -> Uncertain:
     if dtype.kind == "int":
         value, error = parts
         return Uncertain(value, EXACT if not error.any() else error)
-    value, second, third, number = parts
     rule = rounding(dtype)
     match op:
         case ReduceOp.ADD:
-            sure = second + _gamma(number, rule.unit) * (third + second)
-            sure = np.where(third + sure <= rule.limit, sure, np.inf)
-            inevitable = ~np.isfinite(value) & np.isfinite(sure)
-            return Uncertain(value, np.where(inevitable, 0.0, sure))
+            return _settle_sum(rule, *parts)
         case ReduceOp.MUL:
-            spread = second * (1 + SLACK + 2 * _gamma(number, rule.unit))
-            error = spread - np.abs(value) + number * rule.tiny * third
-            kept = (third <= rule.limit) & (error <= rule.limit)
-            return Uncertain(value, np.where(kept, np.maximum(error, 0.0), np.inf))
+            return _settle_product(rule, *parts)
         case _:
-            return _settle_extreme(value, second, third, number)
+            return _settle_extreme(*parts)
 
 
-def _settle_extreme(value: Array, low: Array, high: Array, unknown: Array) -> Uncertain:
-    error: Array = np.maximum(value - low, high - value)
-    same = (value == low) & (value == high) | np.isnan(value)
-    error = np.where(same, 0.0, error)
-    return Uncertain(value, np.where(np.isinf(unknown), np.inf, error))
+def _settle_sum(
+    rule: Rounding, value: Array, errors: Array, size: Array, number: Array
+) -> Uncertain:
+    sure = errors + _gamma(number, rule.unit) * (size + errors)
+    sure = np.where(size + sure <= rule.limit, sure, np.inf)
+    inevitable = ~np.isfinite(value) & np.isfinite(sure)
+    claimed = np.where(inevitable, 0.0, sure)
+    if rule.is_complex:  # one part is infinite or NaN, the other one rounded
+        claimed = np.where(inevitable & (number > 0), np.inf, claimed)
+    return Uncertain(value, claimed)
+
+
+def _settle_product(
+    rule: Rounding,
+    value: Array,
+    size: Array,
+    growth: Array,
+    above: Array,
+    number: Array,
+) -> Uncertain:
+    growth = np.where(value == 0, 0.0, growth)
+    moved = np.where(value == 0, size, np.abs(value) * np.expm1(growth))
+    underflow = number * rule.tiny * above
+    rounded = 2 * _gamma(number, rule.unit) * (np.abs(value) + moved)
+    error = moved + rounded + underflow * (1 + np.exp(growth))
+    kept = (above <= rule.limit) & (error <= rule.limit)
+    return Uncertain(value, np.where(kept, error, np.inf))
+
+
+def _settle_extreme(value: Array, end: Array, largest: Array) -> Uncertain:
+    error: Array = np.fmin(np.abs(end - value), largest)
+    error = np.where((value == end) | np.isnan(value), 0.0, error)
+    return Uncertain(value, np.where(np.isinf(largest), np.inf, error))
 
 
 def _gamma(number: Array, unit: float) -> Array:

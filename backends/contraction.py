@@ -16,10 +16,12 @@ from ..ir.dtypes import DType
 from ..ir.nodes import Binary, Expr, Unary
 from .accumulate import Parts
 from .grid import Array, Grid
-from .scalar_rules import SLACK
 from .uncertain import EXACT, Rounding, Uncertain, rounding
 
 _LARGEST_EXACT = 2.0**53
+
+_SLACK = 2.0**-48
+"""More than the relative error of a difference of nearly equal float64 products."""
 
 
 def factors_of(expr: Expr, dtype: DType) -> tuple[int, list[Expr]]:
@@ -74,7 +76,7 @@ class Contraction:
         if not all(factor.is_exact for factor in self.factors):
             masked = self._masked([factor.magnitude for factor in self.factors])
             assert masked is not None
-            upper = self._sum(masked) * (1 + SLACK * (1 + number.max()))
+            upper = self._sum(masked) * (1 + _SLACK * (1 + number.max()))
         roundings = (1 + rule.unit) ** (len(self.factors) - 1) - 1
         underflow = number * rule.tiny * largest * (upper > 0)
         error: Array = (upper - size) + roundings * upper + underflow

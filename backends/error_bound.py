@@ -2,7 +2,8 @@
 
 The loops of a function become axes of NumPy arrays where its iterations touch
 different elements (`independence.py`), and stay Python loops elsewhere; where those
-run long, `one_by_one.py` takes over. Each expression gives values with bounds
+run long, `one_by_one.py` takes over. Where bounds have grown beyond use in them,
+`correlated.py` has a closer look. Each expression gives values with bounds
 (`uncertain.py`, and `linear.py` where an element occurs twice); reductions collect
 what bounds them in any order (`accumulate.py`).
 """
@@ -38,6 +39,7 @@ from ..ir.walk import loops, read_forms, reads
 from .accumulate import Cells, lift, reduce_parts
 from .chosen import choose
 from .contraction import Contraction, factors_of
+from .correlated import evaluate_correlated, noises_of
 from .grid import Array, Elements, Grid, Location, Slices, VectorAxis
 from .independence import Question, is_independent, question
 from .linear import refined, repeats_a_load
@@ -59,6 +61,12 @@ STATEMENT_LIMIT = 4500
 
 ITERATIONS_A_SECOND = 2e7
 """About how many iterations run one by one in a second."""
+
+CORRELATED_STATEMENTS = 100
+"""From how many statements on arrays on a program counts as a recursion."""
+
+CORRELATED_ITERATIONS = 1e9
+"""How many iterations a closer look at a recursion may take, at most."""
 
 _FINAL = 1 + 2.0**-20
 """Covers the roundings of the bounds themselves."""
@@ -86,21 +94,47 @@ def evaluate_with_bound(
     """
     started = monotonic()
     with np.errstate(all="ignore"):
-        evaluation = _Evaluation(function, arrays, dims, numerics)
-        evaluation.deadline = started + seconds
+        evaluation = whole = _Evaluation(function, arrays, dims, numerics)
+        whole.deadline = started + seconds
         try:
-            evaluation.block(function.body, Grid((), dict(dims)))
+            whole.block(function.body, Grid((), dict(dims)))
         except _ManyStatements:
             evaluation = _Evaluation(function, arrays, dims, numerics)
             left = (started + seconds - monotonic()) * ITERATIONS_A_SECOND
             cells = evaluation.cells
             if not evaluate_one_by_one(function, cells, dims, numerics, left):
                 raise EvaluationTooSlow from None
-        return {
-            param.tensor.name: _result(evaluation.cells[param.tensor.name])
-            for param in function.params
-            if param.role is not Role.INPUT
-        }
+        found = evaluation.results()
+        few = whole.statements < CORRELATED_STATEMENTS
+        if few or not _are_useless(found, function):
+            return found
+        left = (started + seconds - monotonic()) * ITERATIONS_A_SECOND
+        evaluation = _Evaluation(function, arrays, dims, numerics)
+        closer = evaluation.correlated(min(left, CORRELATED_ITERATIONS))
+        return {name: _better(found[name], closer.get(name)) for name in found}
+
+
+def _are_useless(found: Mapping[str, Result], function: Function) -> bool:
+    """Whether all numbers are finite, but half the digits of some are in doubt."""
+    types = {param.tensor.name: param.tensor.dtype for param in function.params}
+    useless = False
+    for name, (value, bound) in found.items():
+        if types[name].kind != "float":
+            continue
+        if not np.isfinite(value).all():
+            return False
+        share = 2.0 ** ((1 - types[name].precision) / 2)
+        useless |= bool((bound > share * np.max(np.abs(value), initial=0.0)).any())
+    return useless
+
+
+def _better(first: Result, second: Result | None) -> Result:
+    """Return each element from the result that bounds it more closely."""
+    if second is None:
+        return first
+    closer = second[1] < first[1]
+    value, bound = (np.where(closer, b, a) for a, b in zip(first, second, strict=True))
+    return value, bound
 
 
 class _ManyStatements(Exception):
@@ -123,7 +157,7 @@ class _Evaluation:
         dims: Mapping[str, int],
         numerics: Numerics,
     ) -> None:
-        self.numerics = numerics
+        self.function, self.dims, self.numerics = function, dims, numerics
         self.deadline = inf
         self.statements = 0
         self.limit = STATEMENT_LIMIT if is_covered(function) else inf
@@ -140,6 +174,31 @@ class _Evaluation:
                 given = np.asarray(arrays[tensor.name], tensor.dtype.numpy)
                 values = np.array(given, wide(tensor.dtype))
                 self.cells[tensor.name] = Cells(tensor.dtype, (values, EXACT))
+
+    def results(self) -> dict[str, Result]:
+        """Return (value, bound) for each result."""
+        return {
+            param.tensor.name: _result(self.cells[param.tensor.name])
+            for param in self.function.params
+            if param.role is not Role.INPUT
+        }
+
+    def correlated(self, iterations: float) -> dict[str, Result]:
+        """Evaluate anew, for errors that cancel; return nothing where that is out of
+        reach.
+        """
+        if not noises_of(self.function, self.dims):
+            return {}
+        common = evaluate_correlated(
+            self.function, self.cells, self.dims, self.numerics, iterations
+        )
+        if common is None:
+            return {}
+        return {
+            name: (value, bound + _FINAL * common[name])
+            for name, (value, bound) in self.results().items()
+            if name in common
+        }
 
     # --- statements ---------------------------------------------------------------
 

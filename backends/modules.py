@@ -38,6 +38,7 @@ from ..paths import cache_folder
 
 _SUPPORT = (
     "dealing.py",
+    "form_rules.py",
     "lanes.py",
     "modules.py",
     "reserve.py",

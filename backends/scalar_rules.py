@@ -16,11 +16,8 @@ from numba.core.dispatcher import Dispatcher
 
 from .modules import guard_cache
 
-SLACK = 2.0**-48
-"""More than the relative error of a difference of nearly equal float64 products."""
-
 Number = tuple[float, float]
-Parts = tuple[float, float, float, float]
+Parts = tuple[float, ...]
 
 _compiled: Callable[..., Any] = njit(error_model="numpy", cache=True)
 
@@ -34,7 +31,8 @@ def place(subscript: int) -> int:
 
 
 @_compiled
-def _inevitable(lv: float, le: float, rv: float, re: float) -> bool:
+def inevitable(lv: float, le: float, rv: float, re: float) -> bool:
+    """Whether all executions give the same infinity or NaN, if the result is one."""
     if le == 0 and re == 0 and (lv == 0 or rv == 0):
         return True
     special = (le == 0 and not isfinite(lv)) or (re == 0 and not isfinite(rv))
@@ -60,7 +58,7 @@ def add(
 ) -> Number:
     """Return the sum."""
     return _rounded(  # type: ignore[no-any-return]
-        lv + rv, le + re, _inevitable(lv, le, rv, re), unit, tiny, limit
+        lv + rv, le + re, inevitable(lv, le, rv, re), unit, tiny, limit
     )
 
 
@@ -70,7 +68,7 @@ def sub(
 ) -> Number:
     """Return the difference."""
     return _rounded(  # type: ignore[no-any-return]
-        lv - rv, le + re, _inevitable(lv, le, rv, re), unit, tiny, limit
+        lv - rv, le + re, inevitable(lv, le, rv, re), unit, tiny, limit
     )
 
 
@@ -85,7 +83,7 @@ def mul(
     if re != 0:
         p += abs(lv) * re
     return _rounded(  # type: ignore[no-any-return]
-        lv * rv, p, _inevitable(lv, le, rv, re), unit, tiny, limit
+        lv * rv, p, inevitable(lv, le, rv, re), unit, tiny, limit
     )
 
 
@@ -100,8 +98,26 @@ def div(
         smallest = abs(rv) - re
         p = (le + abs(v) * re) / smallest if smallest > 0 else inf
     return _rounded(  # type: ignore[no-any-return]
-        v, p, _inevitable(lv, le, rv, re), unit, tiny, limit
+        v, p, inevitable(lv, le, rv, re), unit, tiny, limit
     )
+
+
+@_compiled
+def rounded(v: float, e: float, unit: float, tiny: float, limit: float) -> Number:
+    """Return a number rounded to another type."""
+    return _rounded(v, e, e == 0, unit, tiny, limit)  # type: ignore[no-any-return]
+
+
+@_compiled
+def negate(v: float, e: float) -> Number:
+    """Return the number with the other sign."""
+    return -v, e
+
+
+@_compiled
+def absolute(v: float, e: float) -> Number:
+    """Return the absolute value."""
+    return abs(v), e
 
 
 @_compiled
@@ -137,31 +153,28 @@ def most(l: Any, r: Any) -> Any:  # noqa: E741
 
 
 @_compiled
-def _hull(v: Any, low: float, high: float, certain: bool) -> float:
-    e = most(v - low, high - v)
-    if isfinite(e):
-        return e  # type: ignore[no-any-return]
-    return 0.0 if certain and not isfinite(v) else inf
+def _extreme(v: Any, lv: Any, le: float, rv: Any, re: float) -> float:
+    """Return the bound of *v*, one of two numbers: the other may take its place."""
+    if (le == 0 and lv != lv) or (re == 0 and rv != rv):
+        return 0.0
+    left = le if lv == v else le - abs(float(lv) - float(v))
+    right = re if rv == v else re - abs(float(rv) - float(v))
+    e = most(left, right)
+    return e if e == e else inf
 
 
 @_compiled
 def minimum(lv: Any, le: float, rv: Any, re: float) -> tuple[Any, float]:
     """Return the smaller number."""
     v = least(lv, rv)
-    if le == 0 and re == 0:
-        return v, 0.0
-    low, high = least(lv - le, rv - re), least(lv + le, rv + re)
-    return v, _hull(v, low, high, _inevitable(lv, le, rv, re))
+    return v, _extreme(v, lv, le, rv, re)
 
 
 @_compiled
 def maximum(lv: Any, le: float, rv: Any, re: float) -> tuple[Any, float]:
     """Return the larger number."""
     v = most(lv, rv)
-    if le == 0 and re == 0:
-        return v, 0.0
-    low, high = most(lv - le, rv - re), most(lv + le, rv + re)
-    return v, _hull(v, low, high, _inevitable(lv, le, rv, re))
+    return v, _extreme(v, lv, le, rv, re)
 
 
 @_compiled
@@ -225,13 +238,20 @@ def lift_add(v: float, e: float, number: float) -> Parts:
 def lift_mul(v: float, e: float, number: float) -> Parts:
     """Return the parts of a factor of a product."""
     size = abs(v) + e
-    return v, size, most(size, 1.0), number
+    growth = np.log1p(e / abs(v)) if e > 0 else 0.0
+    return v, size, growth, most(size, 1.0), number
 
 
 @_compiled
-def lift_extreme(v: float, e: float, number: float) -> Parts:
-    """Return the parts of a candidate of a maximum or minimum."""
-    return v, v - e, v + e, (number if e < inf else inf)
+def lift_max(v: float, e: float, number: float) -> Parts:
+    """Return the parts of a candidate of a maximum."""
+    return v, (np.nextafter(v + e, inf) if e > 0 else v), (e if e < inf else inf)
+
+
+@_compiled
+def lift_min(v: float, e: float, number: float) -> Parts:
+    """Return the parts of a candidate of a minimum."""
+    return v, (np.nextafter(v - e, -inf) if e > 0 else v), (e if e < inf else inf)
 
 
 @_compiled
@@ -253,23 +273,32 @@ def settle_add(
 
 @_compiled
 def settle_mul(
-    v: float, size: float, above: float, n: float, unit: float, tiny: float, lim: float
+    v: float,
+    size: float,
+    growth: float,
+    above: float,
+    n: float,
+    unit: float,
+    tiny: float,
+    limit: float,
 ) -> Number:
     """Return a product with its bound."""
-    spread = size * (1 + SLACK + 2 * _gamma(n, unit))
-    e = spread - abs(v) + n * tiny * above
-    return v, (most(e, 0.0) if above <= lim and e <= lim else inf)
+    growth = 0.0 if v == 0 else growth
+    moved = size if v == 0 else abs(v) * np.expm1(growth)
+    underflow = n * tiny * above
+    rounded = 2 * _gamma(n, unit) * (abs(v) + moved)
+    e = moved + rounded + underflow * (1 + np.exp(growth))
+    return v, (e if above <= limit and e <= limit else inf)
 
 
 @_compiled
 def settle_extreme(
-    v: float, low: float, high: float, n: float, unit: float, tiny: float, lim: float
+    v: float, end: float, largest: float, unit: float, tiny: float, limit: float
 ) -> Number:
     """Return a maximum or minimum with its bound."""
-    e = most(v - low, high - v)
-    if (v == low and v == high) or v != v:
-        e = 0.0
-    return v, (inf if n == inf else e)
+    if largest == inf:
+        return v, inf
+    return v, (0.0 if v == end or v != v else narrower(abs(end - v), largest))
 
 
 @_compiled

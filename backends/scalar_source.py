@@ -2,13 +2,14 @@
 
 Each value is a pair of variables, the number and its bound. A tensor that a reduction
 updates has the parts of `accumulate.py`, any other one the number and its bound: one
-array for each, or a variable if it is a local of rank 0.
+array for each, or a variable if it is a local of rank 0. (`form_source.py` adds what
+errors have in common.)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, nan
 from typing import assert_never
 
 import numpy as np
@@ -41,11 +42,21 @@ from ..ir.nodes import (
 from ..ir.numerics import Numerics
 from ..ir.walk import walk
 from .accumulate import rule_of
+from .scalar_rules import (
+    lift_add,
+    lift_max,
+    lift_min,
+    lift_mul,
+    settle_add,
+    settle_extreme,
+    settle_mul,
+)
 from .semantics import COMPARISONS
 from .uncertain import rounding
 from .uncertain_calls import function_ulps
 
-Pair = tuple[str, str]
+Number = tuple[str, ...]
+"""The texts of a number, of its bound, and of whatever else describes it."""
 
 ROUNDED = {"add": "add", "sub": "sub", "mul": "mul", "div": "div"}
 EXTREMES = {"min": "minimum", "max": "maximum"}
@@ -55,7 +66,7 @@ SIGNS = {
     **{"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="},
 }
 
-_HEADER = """\
+HEADER = """\
 from math import inf, nan
 
 import numpy as np
@@ -65,17 +76,23 @@ from tdsl.backends.scalar_rules import *
 
 @njit(error_model="numpy", boundscheck=True, cache=True)
 """
-_KINDS = {
-    ReduceOp.ADD: "add",
-    ReduceOp.MUL: "mul",
-    ReduceOp.MAX: "extreme",
-    ReduceOp.MIN: "extreme",
+_LIFTS = {
+    ReduceOp.ADD: lift_add,
+    ReduceOp.MUL: lift_mul,
+    ReduceOp.MAX: lift_max,
+    ReduceOp.MIN: lift_min,
 }
-_COMBINE = {
+_SETTLES = {
+    ReduceOp.ADD: settle_add,
+    ReduceOp.MUL: settle_mul,
+    ReduceOp.MAX: settle_extreme,
+    ReduceOp.MIN: settle_extreme,
+}
+COMBINE = {
     ReduceOp.ADD: ("{} + {}",) * 4,
-    ReduceOp.MUL: ("{} * {}",) * 3 + ("{} + {}",),
-    ReduceOp.MAX: ("most({}, {})", "wider({}, {})", "wider({}, {})", "{} + {}"),
-    ReduceOp.MIN: ("least({}, {})", "narrower({}, {})", "narrower({}, {})", "{} + {}"),
+    ReduceOp.MUL: ("{} * {}", "{} * {}", "{} + {}", "{} * {}", "{} + {}"),
+    ReduceOp.MAX: ("most({}, {})", "wider({}, {})", "wider({}, {})"),
+    ReduceOp.MIN: ("least({}, {})", "narrower({}, {})", "wider({}, {})"),
 }
 
 
@@ -83,7 +100,7 @@ def scalar_source(function: Function, numerics: Numerics) -> str:
     """Return a module whose `evaluate` takes the parts of the parameters, the dims and
     a number of iterations, and returns whether that was enough of them.
     """
-    return _Writer(function, numerics).text()
+    return Writer(function, numerics).text()
 
 
 def reductions(function: Function) -> dict[str, ReduceOp]:
@@ -92,9 +109,14 @@ def reductions(function: Function) -> dict[str, ReduceOp]:
 
 
 @dataclass(slots=True)
-class _Writer:
+class Writer:
+    """Writes the module of one function, a line a step."""
+
     function: Function
     numerics: Numerics
+    header: str = HEADER
+    cost: str = "1"
+    leading: tuple[str, ...] = ()
     lines: list[str] = field(default_factory=list)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     reductions: dict[str, ReduceOp] = field(default_factory=dict)
@@ -103,15 +125,20 @@ class _Writer:
     indent: str = "    "
 
     def text(self) -> str:
+        """Return the text of the module."""
         self.reductions = reductions(self.function)
-        arguments: list[str] = []
+        arguments = [*self.leading]
         for param in self.function.params:
             self.tensors[param.tensor.name] = param.tensor
-            arguments += self.parts(param.tensor.name)
+            arguments += self.arguments(param.tensor.name)
         arguments += [f"X_{dim.name}" for dim in self.function.dims]
         head = f"def evaluate({', '.join([*arguments, 'left'])}):"
         self.block(self.function.body)
-        return _HEADER + "\n".join([head, *self.lines, "    return True"]) + "\n"
+        return self.header + "\n".join([head, *self.lines, "    return True"]) + "\n"
+
+    def arguments(self, tensor: str) -> list[str]:
+        """Return the names of the arrays that stand for a parameter."""
+        return self.parts(tensor)
 
     def parts(self, tensor: str) -> list[str]:
         """Return the names of a tensor's arrays or variables."""
@@ -121,9 +148,10 @@ class _Writer:
         return [f"T{part}_{tensor}" for part in range(number)]
 
     def write(self, text: str) -> None:
+        """Add a line."""
         self.lines.append(self.indent + text)
 
-    def pair(self, text: str) -> Pair:
+    def let(self, text: str) -> Number:
         """Assign a number with its bound to new variables; return their names."""
         self.count += 1
         names = f"v{self.count}", f"e{self.count}"
@@ -133,10 +161,12 @@ class _Writer:
     # --- statements ---------------------------------------------------------------
 
     def block(self, block: Block) -> None:
+        """Write statements."""
         for statement in block.statements:
             self.statement(statement)
 
     def inside(self, block: Block) -> None:
+        """Write statements one level deeper."""
         before = self.indent
         self.indent += "    "
         self.block(block)
@@ -144,18 +174,16 @@ class _Writer:
         self.indent = before
 
     def statement(self, statement: Stmt) -> None:
+        """Write one statement."""
         match statement:
             case For():
                 self.loop(statement)
             case If():
-                tests = [f"{_form(form)} >= 0" for form in statement.conditions]
+                tests = [f"{form_of(form)} >= 0" for form in statement.conditions]
                 self.write(f"if {' and '.join(tests) or 'True'}:")
                 self.inside(statement.body)
             case Store():
-                op = self.reductions.get(statement.tensor)
-                value = self.expr(statement.value)
-                terms = self.lifted(op, value, statement.tensor, 0)
-                self.assign(statement.tensor, statement.index, terms)
+                self.store(statement)
             case Reduce():
                 self.reduce(statement)
             case Alloc():
@@ -166,31 +194,32 @@ class _Writer:
                 assert_never(statement)
 
     def loop(self, loop: For) -> None:
+        """Write a loop, which ends the evaluation when it has run for long."""
         start = _extreme("max", loop.starts)
         stop = _extreme("min", loop.stops)
         axis = f"X_{loop.axis}"
-        self.write(f"left -= max(0, ({stop} - {start}) // {loop.step}) + 1")
+        trips = f"max(0, ({stop} - {start}) // {loop.step}) + 1"
+        self.write(f"left -= ({trips}) * {self.cost}")
         self.write("if left < 0:")
         self.write("    return False")
         self.write(f"for {axis} in range({start}, {stop}, {loop.step}):")
         self.inside(loop.body)
 
     def alloc(self, tensor: Tensor) -> None:
+        """Write the arrays or variables of a local tensor."""
         self.tensors[tensor.name] = tensor
         floating = tensor.dtype.kind == "float"
         first = {"float": "nan", "int": "0", "bool": "False"}[tensor.dtype.kind]
         op = self.reductions.get(tensor.name)
         values = [first, "0.0"]
         if op is not None and floating:
-            values = {
-                ReduceOp.ADD: ["nan", "0.0", "0.0", "0.0"],
-            }.get(op, ["nan", "nan", "nan", "0.0"])
+            values = [repr(part) for part in _LIFTS[op].py_func(nan, 0.0, 0.0)]
         if not tensor.shape:
             self.local.add(tensor.name)
             for part, value in zip(self.parts(tensor.name), values, strict=True):
                 self.write(f"{part} = {value}")
             return
-        shape = ", ".join(f"max(0, {_form(form)})" for form in tensor.shape)
+        shape = ", ".join(f"max(0, {form_of(form)})" for form in tensor.shape)
         kinds = {"float": "np.float64", "int": "np.int64", "bool": "np.bool_"}
         types = [kinds[tensor.dtype.kind]] + ["np.float64"] * (len(values) - 1)
         for part, value, type_ in zip(
@@ -202,38 +231,46 @@ class _Writer:
         """Return the text of each part of an element."""
         if tensor in self.local:
             return self.parts(tensor)
-        places = ", ".join(_place(form) for form in index)
+        places = ", ".join(place_of(form) for form in index)
         return [f"{part}[{places or '()'}]" for part in self.parts(tensor)]
+
+    def store(self, statement: Store) -> None:
+        """Write an assignment."""
+        op = self.reductions.get(statement.tensor)
+        value = self.expr(statement.value)
+        terms = self.lifted(op, value, statement.tensor, 0)
+        self.assign(statement.tensor, statement.index, terms)
 
     def assign(
         self, tensor: str, index: tuple[Affine, ...], terms: tuple[str, ...]
     ) -> None:
+        """Write what all parts of an element become."""
         for element, term in zip(self.elements(tensor, index), terms, strict=True):
             self.write(f"{element} = {term}")
 
     def lifted(
-        self, op: ReduceOp | None, value: Pair, tensor: str, number: int
+        self, op: ReduceOp | None, value: Number, tensor: str, number: int
     ) -> tuple[str, ...]:
         """Return the parts of a term, which counts as *number* operations."""
         if op is None or self.tensors[tensor].dtype.kind != "float":
             return value
         self.count += 1
-        names = tuple(f"p{self.count}_{part}" for part in range(4))
-        self.write(
-            f"{', '.join(names)} = lift_{_KINDS[op]}({', '.join(value)}, {number}.0)"
-        )
+        names = tuple(f"p{self.count}_{part}" for part in range(len(COMBINE[op])))
+        lift = _LIFTS[op].__name__
+        self.write(f"{', '.join(names)} = {lift}({', '.join(value)}, {number}.0)")
         return names
 
     def reduce(self, statement: Reduce) -> None:
+        """Write an update."""
         op, dtype = statement.op, self.tensors[statement.tensor].dtype
         value = self.expr(statement.value)
         elements = self.elements(statement.tensor, statement.index)
         if dtype.kind == "float":
             terms = self.lifted(op, value, statement.tensor, 1)
-            for element, term, text in zip(elements, terms, _COMBINE[op], strict=True):
+            for element, term, text in zip(elements, terms, COMBINE[op], strict=True):
                 self.write(f"{element} = {text.format(element, term)}")
             return
-        new, error = _COMBINE[op][0].format(elements[0], value[0]), value[1]
+        new, error = COMBINE[op][0].format(elements[0], value[0]), value[1]
         if op is not ReduceOp.ADD:
             error = f"unsure({error})"
         self.write(f"{elements[0]} = {_wrapped(new, dtype)}")
@@ -241,32 +278,34 @@ class _Writer:
 
     # --- expressions --------------------------------------------------------------
 
-    def expr(self, expr: Expr) -> Pair:
+    def expr(self, expr: Expr) -> Number:
+        """Write what an expression takes; return the texts of its value."""
         match expr:
             case Const():
-                return _number(expr), "0.0"
+                return self.exact(_number(expr), expr.dtype)
             case Index():
                 return self.index(expr)
             case Load():
                 return self.load(expr)
             case Unary():
-                value, error = self.expr(expr.operand)
+                operand = self.expr(expr.operand)
+                if expr.dtype.kind == "float":
+                    return self.apply("negate", expr.dtype, *operand)
                 sign = "not" if expr.op == "not" else "-"
-                return self.pair(f"{_wrapped(f'{sign} {value}', expr.dtype)}, {error}")
+                value = _wrapped(f"{sign} {operand[0]}", expr.dtype)
+                return self.let(f"{value}, {operand[1]}")
             case Binary():
                 return self.binary(expr)
             case Call():
                 operand = self.expr(expr.operand)
                 if expr.function == "abs":
-                    return self.pair(f"abs({operand[0]}), {operand[1]}")
+                    return self.apply("absolute", expr.dtype, *operand)
                 rule = self.rule(expr.dtype, expr.function)
-                return self.pair(
-                    f"{CALLS[expr.function]}({', '.join(operand)}, {rule})"
-                )
+                return self.apply(CALLS[expr.function], expr.dtype, *operand, rule)
             case Select():
                 parts = (expr.condition, expr.then, expr.otherwise)
                 texts = [text for part in parts for text in self.expr(part)]
-                return self.pair(f"choose({', '.join(texts)})")
+                return self.apply("choose", expr.dtype, *texts)
             case Cast():
                 return self.cast(expr)
             case Gather():
@@ -274,58 +313,76 @@ class _Writer:
             case _:
                 assert_never(expr)
 
-    def index(self, expr: Index) -> Pair:
-        text = _form(expr.value)
+    def index(self, expr: Index) -> Number:
+        """Return an affine form as a number."""
+        text = form_of(expr.value)
         if expr.dtype.kind == "float":
-            return self.pair(f"float(np.{expr.dtype.numpy}({text})), 0.0")
-        return self.pair(f"{_wrapped(text, expr.dtype)}, 0.0")
+            return self.exact(f"float(np.{expr.dtype.numpy}({text}))", expr.dtype)
+        return self.let(f"{_wrapped(text, expr.dtype)}, 0.0")
 
-    def load(self, expr: Load) -> Pair:
+    def load(self, expr: Load) -> Number:
+        """Write the reading of an element."""
         elements = self.elements(expr.tensor, expr.index)
         op, dtype = self.reductions.get(expr.tensor), self.tensors[expr.tensor].dtype
         if op is None or dtype.kind != "float":
-            return self.pair(", ".join(elements))
-        rule = self.rule(dtype, "add")
-        return self.pair(f"settle_{_KINDS[op]}({', '.join(elements)}, {rule})")
+            return self.let(", ".join(elements))
+        settle = _SETTLES[op].__name__
+        return self.let(f"{settle}({', '.join(elements)}, {self.rule(dtype, 'add')})")
 
-    def binary(self, expr: Binary) -> Pair:
+    def binary(self, expr: Binary) -> Number:
+        """Write arithmetic, a comparison or logic."""
         left, right = self.expr(expr.left), self.expr(expr.right)
-        both = ", ".join([*left, *right])
-        kind = expr.left.dtype.kind
+        operand = expr.left.dtype
         if expr.op in COMPARISONS:
-            return self.pair(f"{left[0]} {SIGNS[expr.op]} {right[0]}, doubt({both})")
+            doubt = self.called("doubt", operand, *left, *right)
+            return self.let(f"{left[0]} {SIGNS[expr.op]} {right[0]}, {doubt}")
         if expr.op in EXTREMES:
-            return self.pair(f"{EXTREMES[expr.op]}({both})")
-        if kind == "float":
+            return self.apply(EXTREMES[expr.op], operand, *left, *right)
+        if operand.kind == "float":
             rule = self.rule(expr.dtype, expr.op)
-            return self.pair(f"{ROUNDED[expr.op]}({both}, {rule})")
+            return self.apply(ROUNDED[expr.op], operand, *left, *right, rule)
         value = f"({left[0]} {SIGNS[expr.op]} {right[0]})"
         error = f"{left[1]} + {right[1]}"
         if expr.op not in ("add", "sub"):
             error = f"unsure({error})"
-        return self.pair(f"{_wrapped(value, expr.dtype)}, {error}")
+        return self.let(f"{_wrapped(value, expr.dtype)}, {error}")
 
-    def cast(self, expr: Cast) -> Pair:
+    def cast(self, expr: Cast) -> Number:
+        """Write a conversion."""
         source, dtype = expr.operand.dtype, expr.dtype
-        value, error = self.expr(expr.operand)
+        operand = self.expr(expr.operand)
+        value, error = operand[:2]
         match source.kind, dtype.kind:
             case "float", "float":
                 if dtype.bits >= source.bits:
-                    return value, error
-                rule = self.rule(dtype, "add")
-                return self.pair(f"add({value}, {error}, 0.0, 0.0, {rule})")
+                    return operand
+                return self.apply("rounded", dtype, *operand, self.rule(dtype, "add"))
             case "bool", "float":
-                return self.pair(f"float({value}), min({error}, 1.0)")
+                whole, rule = "1.0", self.rule(dtype, "add")
+                value, error = f"int({value})", f"min({error}, 1.0)"
+                return self.apply("from_integer", dtype, value, error, whole, rule)
             case "int", "float":
-                whole = 2.0 ** (np.finfo(dtype.numpy).nmant + 1)
+                whole = repr(2.0 ** (np.finfo(dtype.numpy).nmant + 1))
                 rule = self.rule(dtype, "add")
-                return self.pair(f"from_integer({value}, {error}, {whole}, {rule})")
+                return self.apply("from_integer", dtype, value, error, whole, rule)
             case "bool", "int":
-                return self.pair(f"int({value}), {error}")
+                return self.let(f"int({value}), {error}")
             case _:
                 if dtype.bits >= source.bits:
-                    return value, error
-                return self.pair(f"narrowed({value}, {error})")
+                    return operand
+                return self.apply("narrowed", dtype, value, error)
+
+    def exact(self, value: str, dtype: DType) -> Number:
+        """Return a number without an error."""
+        return value, "0.0"
+
+    def called(self, rule: str, dtype: DType, *arguments: str) -> str:
+        """Return the text of a call of a rule for numbers of *dtype*."""
+        return f"{rule}({', '.join(arguments)})"
+
+    def apply(self, rule: str, dtype: DType, *arguments: str) -> Number:
+        """Assign what a rule gives to new variables."""
+        return self.let(self.called(rule, dtype, *arguments))
 
     def rule(self, dtype: DType, operation: str) -> str:
         """Return the arguments that describe the rounding of an operation."""
@@ -348,22 +405,23 @@ def _wrapped(text: str, dtype: DType) -> str:
 
 
 def _extreme(function: str, forms: tuple[Affine, ...]) -> str:
-    texts = [_form(form) for form in forms]
+    texts = [form_of(form) for form in forms]
     return texts[0] if len(texts) == 1 else f"{function}({', '.join(texts)})"
 
 
-def _place(form: Affine) -> str:
+def place_of(form: Affine) -> str:
     """Return a subscript, checked where it may be negative."""
     safe = form.constant >= 0 and all(coefficient > 0 for _, coefficient in form.terms)
-    return _form(form) if safe else f"place({_form(form)})"
+    return form_of(form) if safe else f"place({form_of(form)})"
 
 
-def _form(form: Affine) -> str:
+def form_of(form: Affine) -> str:
+    """Return the text of an affine form."""
     parts = [str(form.constant)] if form.constant or not form.terms else []
     for atom, coefficient in form.terms:
         if isinstance(atom, str):
             text = f"X_{atom}"
         else:
-            text = f"(({_form(atom.numerator)}) // {atom.divisor})"
+            text = f"(({form_of(atom.numerator)}) // {atom.divisor})"
         parts.append(text if coefficient == 1 else f"{coefficient}*{text}")
     return f"({' + '.join(parts)})"

@@ -190,7 +190,11 @@ def _compare(op: str, left: Uncertain, right: Uncertain) -> Uncertain:
 
 
 def distance(left: Array, right: Array) -> Array:
-    """Return how far apart numbers of one type are."""
+    """Return how far apart numbers of one type are, to a relative rounding."""
+    if left.dtype.kind in "iu":  # whose difference may not fit its type
+        high = np.maximum(left, right).astype(np.uint64)
+        low = np.minimum(left, right).astype(np.uint64)
+        return (high - low).astype(np.float64)
     kind = np.complex128 if left.dtype.kind == "c" else np.float64
     apart: Array = np.abs(np.subtract(left, right, dtype=kind))
     return apart
@@ -232,7 +236,10 @@ def _multiply(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
 
 def _divide(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
     value = left.value / right.value
-    return rule.rounded(value, _quotient_error(left, right, value), left, right)
+    propagated = _quotient_error(left, right, value)
+    if rule.is_complex:
+        propagated = propagated + _reciprocal_error(right, value, rule)
+    return rule.rounded(value, propagated, left, right)
 
 
 def _quotient_error(left: Uncertain, right: Uncertain, value: Array) -> Array:
@@ -241,6 +248,16 @@ def _quotient_error(left: Uncertain, right: Uncertain, value: Array) -> Array:
     smallest = np.abs(right.value) - right.error
     error = (left.error + np.abs(value) * right.error) / smallest
     return np.where((smallest > 0) | (_sum_of_errors(left, right) == 0), error, np.inf)
+
+
+def _reciprocal_error(divisor: Uncertain, quotient: Array, rule: Rounding) -> Array:
+    """Return what a quotient of complex numbers is off for its way through 1 / divisor:
+    that may overflow, and is a factor of what sums of subnormal numbers have lost.
+    """
+    scale = 1 / (np.abs(divisor.value) - divisor.error)
+    lost = 2 * rule.tiny * scale * (1 + np.abs(quotient))
+    error: Array = np.where((scale > 0) & (scale <= rule.limit), lost, np.inf)
+    return error
 
 
 def _floor_divide(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:
@@ -276,19 +293,24 @@ def _extreme(op: str, left: Uncertain, right: Uncertain) -> Uncertain:
     value = BINARY[op](left.value, right.value)
     if left.is_exact and right.is_exact:
         return Uncertain(value)
-    low = BINARY[op](left.value - left.error, right.value - right.error)
-    high = BINARY[op](left.value + left.error, right.value + right.error)
-    return Uncertain(value, hull_error(value, low, high, left, right))
+    error = np.maximum(_reach(left, value), _reach(right, value))
+    certain = _surely_nan(left) | _surely_nan(right)
+    error = np.where(np.isnan(error), np.inf, error)
+    return Uncertain(value, np.where(certain, 0.0, error))
 
 
-def hull_error(value: Array, low: Array, high: Array, *parts: Uncertain) -> Array:
-    """Return the bound of *value* within [*low*, *high*]; specials must be sure."""
-    error: Array = np.maximum(value - low, high - value)
-    open_ended = ~np.isfinite(error)
-    if open_ended.any():
-        certain = ~np.isfinite(value) & _inevitable(parts)
-        error = np.where(open_ended, np.where(certain, 0.0, np.inf), error)
-    return error
+def _reach(operand: Uncertain, extreme: Array) -> Array:
+    """Return by how much *operand* may move the extreme of it and others, or less
+    than 0: what is not the extreme itself has to make up the distance first.
+    """
+    same = operand.value == extreme
+    reach: Array = operand.error - np.where(same, 0.0, distance(operand.value, extreme))
+    return reach
+
+
+def _surely_nan(operand: Uncertain) -> Array:
+    sure: Array = np.isnan(operand.value) & (operand.error == 0)
+    return sure
 
 
 def _power(left: Uncertain, right: Uncertain, rule: Rounding) -> Uncertain:

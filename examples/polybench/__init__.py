@@ -7,8 +7,9 @@ Each module holds one of them, written from its mathematical definition:
                            primes for checks, bench for `benchmarks.polybench`
     initialize(dims)       its arguments by name, in the style of the benchmark's data
     reference(...)         the same mathematics in NumPy, as results by name
-    TOLERANCE              where the derived error bound says nothing: the largest
-                           error to allow, as a share of the largest element
+    tolerance(dims)        where the derived error bound says nothing: the largest
+                           error to allow, as a share of the largest element;
+                           or one TOLERANCE for all dims
 
 A module stands for itself, so it is also a file for `tdsl tune`:
 
@@ -23,6 +24,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -56,7 +58,7 @@ class Benchmark:
     sizes: Mapping[str, dict[str, int]]
     initialize: Callable[[dict[str, int]], dict[str, Any]]
     reference: Callable[..., dict[str, np.ndarray]]
-    tolerance: float | None
+    tolerance: Callable[[dict[str, int]], float] | None
 
     def run(self, arguments: dict[str, Any], dims: dict[str, int]) -> dict[str, Any]:
         """Call the kernel; return what it wrote, by name. *arguments* may change."""
@@ -139,5 +141,11 @@ def load(name: str) -> Benchmark:
         module.SIZES,
         module.initialize,
         module.reference,
-        getattr(module, "TOLERANCE", None),
+        _tolerance(module),
     )
+
+
+def _tolerance(module: ModuleType) -> Callable[[dict[str, int]], float] | None:
+    if (constant := getattr(module, "TOLERANCE", None)) is not None:
+        return lambda dims: float(constant)
+    return getattr(module, "tolerance", None)

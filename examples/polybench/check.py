@@ -112,8 +112,9 @@ def allowed_errors(
         return {name: np.zeros(want.shape) for name, want in expected.items()}
     largest = {name: float(np.abs(want).max()) for name, want in expected.items()}
     if benchmark.tolerance:
+        share = benchmark.tolerance(dims)
         return {
-            name: np.full(want.shape, benchmark.tolerance * largest[name])
+            name: np.full(want.shape, share * largest[name])
             for name, want in expected.items()
         }
     bounds = evaluate_with_bound(benchmark.kernel.function, arguments, dims)

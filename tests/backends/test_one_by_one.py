@@ -25,10 +25,6 @@ from .programs import PROGRAMS, random_arrays
 
 COVERED = [name for name, p in PROGRAMS.items() if is_covered(p.function)]
 
-KNOWN_LOOSER = pytest.mark.xfail(
-    reason="a known fault: bounds are up to 5 times those of whole arrays", strict=True
-)
-
 CHOLESKY = """
 def cholesky(A: inout f64[N, N]) for N:
     for i in range(N):
@@ -91,13 +87,7 @@ def covered_program(seed: int) -> Function:
 
 
 @pytest.mark.usefixtures("uncompiled")
-@pytest.mark.parametrize(
-    "seed",
-    [
-        pytest.param(seed, marks=KNOWN_LOOSER) if seed in (4, 18) else seed
-        for seed in range(40)
-    ],
-)
+@pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     function = covered_program(seed)
     dims = list(sizes(function.dims))[-1]

@@ -9,10 +9,15 @@ from numpy.typing import NDArray
 from tdsl.backends.accumulate import lift, settle
 from tdsl.backends.comparison import error_over_bound
 from tdsl.backends.semantics import BINARY, CALLS, apply_binary, apply_call
-from tdsl.backends.uncertain import Uncertain, binary, rounding
-from tdsl.backends.uncertain_calls import call, cast, function_ulps
+from tdsl.backends.uncertain import Uncertain, binary, integer_binary, rounding
+from tdsl.backends.uncertain_calls import (
+    COMPLEX_DIVISION_ULPS,
+    call,
+    cast,
+    function_ulps,
+)
 from tdsl.backends.uncertain_expr import wide
-from tdsl.ir.dtypes import boolean, f32, f64, i32
+from tdsl.ir.dtypes import boolean, c64, f32, f64, i32
 from tdsl.ir.nodes import ReduceOp
 
 COUNT = 4000
@@ -125,3 +130,72 @@ def test_a_maximum_with_an_unknown_term_is_unknown() -> None:
     term = Uncertain(np.array([np.nan]), np.array([np.nan]))
     parts = lift(ReduceOp.MAX, term, f64, 1)
     assert np.isinf(settle(ReduceOp.MAX, parts, f64).error).all()
+
+
+@pytest.mark.parametrize("op", ReduceOp)
+def test_what_is_assigned_and_never_updated_has_the_bound_it_was_given(
+    op: ReduceOp,
+) -> None:
+    values, errors = np.array([0.0, 1.5, -3e5, 7.0]), np.array([2e-16, 1e-20, 1.0, 0.0])
+    with np.errstate(all="ignore"):
+        found = settle(op, lift(op, Uncertain(values, errors), f64, 0), f64)
+    assert (found.error >= errors).all()
+    np.testing.assert_allclose(found.error, errors, 1e-9)
+
+
+def test_a_product_has_its_factors_relative_errors_and_its_roundings() -> None:
+    values, errors = np.array([3.0, -5.0]), np.array([3e-16, 1e-15])
+    factors = lift(ReduceOp.MUL, Uncertain(values, errors), f64, 1)
+    value, size, growth, above, _ = factors
+    parts = (value.prod(), size.prod(), growth.sum(), above.prod(), np.asarray(2.0))
+    error = settle(ReduceOp.MUL, parts, f64).error
+    assert 15 * 3e-16 <= error <= 15 * (3e-16 + 5 * 2.0**-52)
+
+
+@pytest.mark.parametrize("op", [ReduceOp.MAX, ReduceOp.MIN])
+def test_the_ends_of_an_interval_are_rounded_outwards(op: ReduceOp) -> None:
+    """An odd significand and half a unit: to nearest, both ends would be at it."""
+    one, unit = 1 + 2.0**-52, 2.0**-53
+    near = Uncertain(np.array([one]), np.array([1.4 * unit]))
+    assert settle(op, lift(op, near, f64, 1), f64).error >= 1.4 * unit
+    name = op.name.lower()
+    assert binary(name, near, near, rounding(f64)).error >= 1.4 * unit
+
+
+def test_extremes_of_large_integers_do_not_round() -> None:
+    large = np.array([2**62], np.int64)
+    left, right = Uncertain(large, np.array([3.0])), Uncertain(large + 2)
+    found = integer_binary("max", left, right)
+    assert found.value == 2**62 + 2 and found.error == 1
+    far = Uncertain(np.array([-(2**63)]), np.array([1.0]))
+    assert integer_binary("max", far, right).error == 0
+
+
+def test_a_nan_in_a_maximum_is_certain_whatever_else_is_in_it() -> None:
+    nan, near = Uncertain(np.array([np.nan])), Uncertain(np.ones(1), np.full(1, 2.0))
+    with np.errstate(invalid="ignore"):
+        found = binary("max", nan, near, rounding(f64))
+    assert np.isnan(found.value) and found.error == 0
+
+
+def test_nothing_is_known_of_a_complex_sum_with_an_infinite_part() -> None:
+    """Its other part is rounded, and NumPy may well make a NaN of it."""
+    term = Uncertain(np.array([complex(np.inf, 0.1)]))
+    with np.errstate(invalid="ignore"):
+        assigned, added = (
+            settle(ReduceOp.ADD, lift(ReduceOp.ADD, term, c64, number), c64).error
+            for number in (0, 1)
+        )
+    assert assigned == 0 and np.isinf(added)
+
+
+@pytest.mark.parametrize("size", [1e-44, 1e-39, 3e-38, 1e-30, 1.0, 5e37])
+def test_quotients_of_complex_numbers_go_through_a_reciprocal(size: float) -> None:
+    random = np.random.default_rng(3)
+    a, b = (random.standard_normal((2, COUNT, 2)) * size).astype(np.float32)
+    a, b = a.view(np.complex64)[:, 0], b.view(np.complex64)[:, 0]
+    left, right = (Uncertain(x.astype(np.complex128)) for x in (a, b))
+    with np.errstate(all="ignore"):
+        found = binary("div", left, right, rounding(c64, COMPLEX_DIVISION_ULPS))
+        assert_within(apply_binary("div", a, b, c64), found)
+    assert np.isfinite(found.error).any() == (size > 1e-38)

@@ -69,6 +69,18 @@ def in_single(A: f32[N, K], B: f32[N, K]) -> f32[N]:
 
 
 @tdsl.kernel
+def lu(A: tdsl.inout(f32[N, N])):
+    for i in range(N):
+        for j in range(i):
+            for k in range(j):
+                A[i, j] -= A[i, k] * A[k, j]
+            A[i, j] = A[i, j] / A[j, j]
+        for j in range(i, N):
+            for k in range(i):
+                A[i, j] -= A[i, k] * A[k, j]
+
+
+@tdsl.kernel
 def difference_of_data(a: f64[N], b: f64[N]) -> f64[N]:
     y = tdsl.empty((N,), f64)
     for i in range(N):

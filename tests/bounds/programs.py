@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, replace
 
 from tdsl.analysis.validate import validate
-from tdsl.ir.dtypes import DType, f32, f64, i32, i64
+from tdsl.ir.dtypes import DTYPES, DType, f32, f64
 from tdsl.ir.nodes import (
     Binary,
     Call,
@@ -25,8 +25,10 @@ from tdsl.ir.walk import rewrite, rewrite_expr
 from ..backends.programs import PROGRAMS, in_double
 from ..fuzz.campaign import sizes
 from ..fuzz.programs import random_program
+from .types import complexified, stored
 
-DTYPES = (f32, f32, f64, f64, i32, i64)
+FLOATS = (f32, f64)
+INTEGERS = tuple(dtype for dtype in DTYPES.values() if dtype.kind == "int")
 CLASSES: tuple[Numerics, ...] = ("reassoc", "reassoc", "bitwise", "fast")
 _FUNCTIONS = (
     *("sqrt", "exp", "log", "tanh", "abs", "sigmoid", "erf", "sin", "cos"),
@@ -56,17 +58,33 @@ def random_subject(rng: random.Random) -> Subject:
             dims = {name: min(size, 12) for name, size in program.dims.items()}
             places: tuple[dict[str, int], ...] = (dims,)
         else:
-            function = enriched(random_program(rng, rng.choice(DTYPES)), rng)
+            function = random_function(rng)
             every = list(sizes(function.dims))
             places = tuple(rng.sample(every, min(2, len(every))))
         if validate(function, function, numerics).verdict == "proved":
             return Subject(function, numerics, places)
 
 
+def random_function(rng: random.Random) -> Function:
+    """Return a random program: of floats, stored ones, complex ones or integers."""
+    kind = rng.choice(("float", "float", "stored", "complex", "integer"))
+    dtype = rng.choice(INTEGERS if kind == "integer" else FLOATS)
+    function = enriched(random_program(rng, dtype), rng)
+    match kind:
+        case "stored":
+            return stored(function, rng)
+        case "complex":
+            return complexified(function, rng)
+    return function
+
+
 def enriched(function: Function, rng: random.Random) -> Function:
     """Return *function* with operations and functions that it lacks, in places."""
 
     def expression(expr: Expr) -> Expr:
+        subscript = isinstance(expr, Binary) and expr.op == "mod"
+        if expr.dtype.kind == "int" and isinstance(expr, Binary) and not subscript:
+            return _other_integers(expr, rng)
         if expr.dtype.kind != "float":
             return expr
         if isinstance(expr, Binary) and rng.random() < 0.3:
@@ -88,5 +106,18 @@ def _mixed(expr: Binary, rng: random.Random) -> Expr:
     other: DType = f64 if expr.dtype == f32 else f32
     if rng.random() > 0.2:
         return expr
+    left, right = Cast(expr.left, other), Cast(expr.right, other)
+    return Cast(Binary(expr.op, left, right, other), expr.dtype)
+
+
+def _other_integers(expr: Binary, rng: random.Random) -> Expr:
+    """Return *expr* with another operation or in another integer type, at times."""
+    if rng.random() < 0.2:
+        expr = replace(expr, op=rng.choice(("floordiv", "mod", "sub", "mul", "min")))
+    if rng.random() < 0.1:
+        return Call("abs", expr, expr.dtype)
+    if rng.random() > 0.2:
+        return expr
+    other = rng.choice((*INTEGERS, *FLOATS))
     left, right = Cast(expr.left, other), Cast(expr.right, other)
     return Cast(Binary(expr.op, left, right, other), expr.dtype)

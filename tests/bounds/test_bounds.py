@@ -14,6 +14,7 @@ from ..backends.programs import PROGRAMS, random_arrays
 from .batch import TRIALS, batched, stacked
 from .campaign import Arrays, Runner, judge, run_campaign
 from .kernels import PLANTED
+from .tightness import measure, rows
 
 FEW = 10
 
@@ -49,6 +50,15 @@ def test_a_planted_fault_leaves_the_bound_at_once(name: str) -> None:
     assert right.counted.all() and (right.worst <= 1).all()
     found = judge(Runner(wrong, "reassoc", parallel=False)(arrays, dims), expected, FEW)
     assert (found.worst > 1).all(), found.worst
+
+
+def test_tightness_is_measured() -> None:
+    small = {row.name: row for row in reversed(rows()) if max(row.dims.values()) < 300}
+    assert {*small} == {"matmul", "softmax", "layer_norm", "lu, dominant", "lu, random"}
+    for name, row in small.items():
+        ratio, size = measure(row)
+        assert 1 < ratio < 2000, name
+        assert size < (1e-3 if name == "lu, random" else 1e-5), name
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

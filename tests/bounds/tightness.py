@@ -16,19 +16,7 @@ from tdsl.schedules.library import default_schedule
 from tdsl.target import host
 
 from ..backends.programs import PROGRAMS
-from ..ir_text import read_function
-
-LU = """
-def lu(A: inout f32[N, N]) for N:
-    for i in range(N):
-        for j in range(i):
-            for k in range(j):
-                A[i, j] += -(A[i, k] * A[k, j])
-            A[i, j] = A[i, j] / A[j, j]
-        for j2 in range(i, N):
-            for k2 in range(i):
-                A[i, j2] += -(A[i, k2] * A[k2, j2])
-"""
+from .kernels import lu
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +37,9 @@ def rows() -> tuple[Row, ...]:
         Row("matmul", matmul, {"M": 512, "N": 512, "K": 512}),
         Row("softmax", PROGRAMS["softmax"].function, {"M": 64, "N": 256}),
         Row("layer_norm", PROGRAMS["layer_norm"].function, {"M": 64, "N": 256}),
-        Row("lu, dominant", read_function(LU), {"N": 32}, dominant=True),
-        Row("lu, dominant", read_function(LU), {"N": 128}, dominant=True),
-        Row("lu, random", read_function(LU), {"N": 32}),
+        Row("lu, dominant", lu.function, {"N": 32}, dominant=True),
+        Row("lu, dominant", lu.function, {"N": 128}, dominant=True),
+        Row("lu, random", lu.function, {"N": 32}),
     )
 
 
