@@ -112,6 +112,11 @@ def _definition(
     ast.increment_lineno(tree, first - (2 if indented else 1))
     outer = tree.body[0]
     node = outer.body[0] if isinstance(outer, ast.If) else outer
+    if isinstance(node, ast.AsyncFunctionDef):
+        raise KernelSyntaxError(
+            f"{function.__name__} is an `async def`: write `def {function.__name__}`",
+            _place(function),
+        )
     if not isinstance(node, ast.FunctionDef):
         raise KernelSyntaxError(
             f"{function.__name__} is not written as a plain `def`", _place(function)
