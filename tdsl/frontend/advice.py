@@ -99,9 +99,9 @@ def not_callable(text: str, callee: Any) -> str:
         return _OTHER_FUNCTIONS[last]
     if isinstance(callee, KernelFunction):
         return f"`{text}` cannot be called here"
-    if isinstance(callee, FunctionType) and not (
-        callee.__module__ or ""
-    ).startswith("numpy"):
+    if isinstance(callee, FunctionType) and not (callee.__module__ or "").startswith(
+        "numpy"
+    ):
         return f"`{text}` is a Python function: write `@tdsl.inline` above it"
     known = ", ".join(VALUE_FUNCTIONS)
     return f"a kernel cannot call `{text}`; it can call casts and {known}"

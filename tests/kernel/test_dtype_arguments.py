@@ -75,7 +75,10 @@ def test_other_dtypes_are_refused(dtype: DType) -> None:
 
 NOT_A_NUMBER = {
     ("i8", 128): "copy: x is 128, which does not fit in i8: pass one from -128 to 127",
-    ("i8", -129): "copy: x is -129, which does not fit in i8: pass one from -128 to 127",
+    (
+        "i8",
+        -129,
+    ): "copy: x is -129, which does not fit in i8: pass one from -128 to 127",
     ("u8", -1): "copy: x is -1, which does not fit in u8: pass one from 0 to 255",
     ("u8", 256): "copy: x is 256, which does not fit in u8: pass one from 0 to 255",
     ("u64", 2**64): (
