@@ -698,6 +698,12 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         'compute_at: S0 is already inside loop "i"',
     ),
     (
+        "compute_at_copies",
+        "matmul",
+        lambda s: s.split("i0", 4, tail="cut").compute_at("S0", "i"),
+        "compute_at: S0 stands in 2 places; move it before it is copied",
+    ),
+    (
         "compute_at_unrelated",
         "softmax",
         lambda s: s.compute_at("S2", "j3"),
