@@ -9,7 +9,7 @@ from typing import Any
 
 from ..ir.nodes import Binary, Function, Gather, Load
 from ..ir.walk import walk
-from .builtins import CASTS, VALUE_FUNCTIONS, KernelFunction
+from .builtins import CASTS, VALUE_FUNCTIONS
 from .values import Value
 
 REFUSED_EXPRESSIONS: dict[type[ast.AST], str] = {
@@ -97,11 +97,8 @@ def not_callable(text: str, callee: Any) -> str:
         )
     if last in _OTHER_FUNCTIONS:
         return _OTHER_FUNCTIONS[last]
-    if isinstance(callee, KernelFunction):
-        return f"`{text}` cannot be called here"
-    if isinstance(callee, FunctionType) and not (callee.__module__ or "").startswith(
-        "numpy"
-    ):
+    module = getattr(callee, "__module__", None) or ""
+    if isinstance(callee, FunctionType) and not module.startswith(("numpy", "tdsl")):
         return f"`{text}` is a Python function: write `@tdsl.inline` above it"
     known = ", ".join(VALUE_FUNCTIONS)
     return f"a kernel cannot call `{text}`; it can call casts and {known}"

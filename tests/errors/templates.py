@@ -22,7 +22,7 @@ OURS = frozenset(
         *("ValueError", "KeyboardInterrupt", "TypingError", "Interrupted"),
         *("EvaluationTooSlow", "NothingBuilds", "NoArgumentError", "NoTextError"),
         *("OutOfTime", "WorkerLost", "StopIteration"),
-        *("IndexError", "NotImplementedError", "_ManyStatements"),
+        *("IndexError", "NotImplementedError", "_ManyStatements", "with_traceback"),
     )
 )
 """What is caught again before a user sees it, or is no mistake of a user."""

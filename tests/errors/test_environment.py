@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import linecache
 import os
 import signal
 import tempfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,14 @@ import pytest
 import tdsl
 from tdsl import entries, f32
 from tdsl.cli import main, reduce
-from tdsl.errors import CacheError, ScheduleError, TdslError, TuningError
+from tdsl.errors import (
+    CacheError,
+    KernelSyntaxError,
+    ScheduleError,
+    TdslError,
+    TuningError,
+)
+from tdsl.frontend.parser import parse
 from tdsl.paths import make_folder
 from tdsl.testing.isolation import Child, CrashError
 from tdsl.testing.scripts import read_schedule
@@ -34,6 +43,17 @@ def copy(x: f32[M]) -> f32[M]:
     for i in range(M):
         y[i] = x[i]
     return y
+
+
+ONE_KERNEL = """\
+import tdsl
+M = tdsl.dim("M")
+
+@tdsl.kernel
+def clear(x: tdsl.out(tdsl.f32[M])):
+    for i in range(M):
+        x[i] = 0
+"""
 
 
 def failing(number: int) -> Callable[..., Any]:
@@ -187,6 +207,32 @@ def test_a_script_that_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "missing" / "failure.py"
     assert said(TdslError, lambda: reduce._save(path, "")) == (
         f"cannot write {path}: No such file or directory"
+    )
+
+
+def test_no_schedule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(ONE_KERNEL)
+    assert main(["reduce", str(file), "missing.json"]) == 2
+    assert capsys.readouterr().err == (
+        "tdsl: no such file: missing.json; the schedule is a .json or .py file, such "
+        "as `tdsl show` prints\n"
+    )
+
+
+def test_a_file_that_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "changed_since.py"
+    file.write_text("def f(A):\n    pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    function = import_module("changed_since").f
+    file.write_text("(((\n")
+    linecache.checkcache(str(file))
+    with pytest.raises(KernelSyntaxError) as caught:
+        parse(function)
+    assert caught.value.msg == (
+        "the text of f is no longer what was imported: start Python again"
     )
 
 

@@ -5,17 +5,48 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tdsl
+from tdsl import f32
 from tdsl.errors import KernelSyntaxError, KernelTypeError
 
 from .misuse import Misuse, marked, refusal
+
+M = tdsl.dim("M")
 
 
 def helper(x: float) -> float:
     return x + 1
 
 
-NAMES = {"helper": helper, "G": np.ones((3, 3)), "GL": [1, 2], "GT": "abc"}
+@tdsl.kernel
+def double(x: f32[M]) -> f32[M]:
+    y = tdsl.empty((M,), f32)
+    for i in range(M):
+        y[i] = 2 * x[i]
+    return y
+
+
+NAMES = {
+    "double": double,
+    "helper": helper,
+    "G": np.ones((3, 3)),
+    "GL": [1, 2],
+    "GT": "abc",
+}
 CASES = (
+    Misuse(
+        "call_with_nothing_in_it",
+        """\
+        def f(C: tdsl.out(f32[M])):
+            T = tdsl.empty((M,), f32)
+            U = double(T)
+            for i in range(M):
+                C[i] = U[i]
+        """,
+        KernelTypeError,
+        "T",
+        "`T` is read here before anything is written to it",
+    ),
     Misuse(
         "np_zeros_like",
         """\

@@ -11,6 +11,18 @@ from ..ir_text import read_function
 from .cases import Chain
 
 REFUSALS: dict[str, tuple[str, Chain, str]] = {
+    "expand inside a vectorized loop": (
+        """
+def f(X: f32[H, 4], Y: inout f32[H, 4]) for H:
+    for z in range(4):  # vectorized
+        for y in range(4):
+            s = local f32 in registers
+            s = X[y, z]  # S0[z, y]
+            Y[y, z] = s  # S1[z, y]
+""",
+        lambda s: s.expand("s", "y"),
+        'expand: loop "y" is inside a vectorized loop; expand before vectorize',
+    ),
     "expand over a loop with two starts": (
         """
 def f(X: f32[N], Y: inout f32[N]) for N, M:
