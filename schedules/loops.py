@@ -110,7 +110,7 @@ def fuse(function: Function, outer: str, inner: str) -> Function:
             "fused loops share a counter"
         )
     if _is_shared_out(function, first):
-        check_targets(second, "fuse")
+        check_targets(function, second, "fuse")
     return replace_loop(
         function, inner, lambda loop: replace(loop, kind=LoopKind.FUSED)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..analysis.legality import Legality
 from ..errors import ScheduleError
 from ..ir.affine import Affine, name
 from ..ir.extents import fixed_extent
@@ -84,7 +85,7 @@ def vectorize(function: Function, axis: str) -> Function:
             f'vectorize: loop "{axis}" writes {print_chosen(scatter)}, and lanes '
             "cannot write elements that data chooses; vectorize a loop without it"
         )
-    check_targets(loop, "vectorize")
+    check_targets(function, loop, "vectorize")
     vector = replace(loop, kind=LoopKind.VECTORIZED)
     return replace_loop(function, axis, lambda _: vector)
 
@@ -113,12 +114,12 @@ def parallelize(function: Function, axis: str) -> Function:
                 f'parallelize: loop "{axis}" contains the parallel loop "{node.axis}"; '
                 "parallelize one of the two, and fuse the other to it"
             )
-    check_targets(loop, "parallelize")
+    check_targets(function, loop, "parallelize")
     _check_scatters(function, loop)
     _check_registers(function, loop)
     child = perfect_child(loop)
     while child is not None and child.kind is LoopKind.FUSED:
-        check_targets(child, "parallelize")
+        check_targets(function, child, "parallelize")
         _check_scatters(function, child)
         child = perfect_child(child)
     return _with_kind(function, axis, LoopKind.PARALLEL)
@@ -186,7 +187,7 @@ def _check_lanes(loop: For) -> None:
                 pass
 
 
-def check_targets(loop: For, primitive: str) -> None:
+def check_targets(function: Function, loop: For, primitive: str) -> None:
     """Refuse writes that all iterations of *loop* make to the same element."""
     moving = _moving(loop)
     private = {node.tensor.name for node in walk(loop.body) if isinstance(node, Alloc)}
@@ -199,14 +200,14 @@ def check_targets(loop: For, primitive: str) -> None:
             continue  # in some iterations only: the proof knows which
         if isinstance(node, Reduce):
             raise ScheduleError(
-                f'{primitive}: loop "{loop.axis}" reduces into {_element(node)}, the '
-                f'same element in every iteration; rfactor("{loop.axis}") first, so '
-                "that each iteration has a partial result"
+                f'{primitive}: loop "{loop.axis}" carries a reduction into '
+                f'{_element(node)}; rfactor("{loop.axis}") first, so that each '
+                f"iteration has a partial result{_seen(function, loop, node.tensor)}"
             )
         raise ScheduleError(
-            f'{primitive}: every iteration of loop "{loop.axis}" writes '
+            f'{primitive}: loop "{loop.axis}" carries an output dependence on '
             f"{_element(node)}; choose a loop that occurs in its subscripts, or make "
-            f'"{node.tensor}" local to the loop'
+            f'"{node.tensor}" local to the loop{_seen(function, loop, node.tensor)}'
         )
 
 
@@ -232,7 +233,14 @@ def _check_scatters(function: Function, loop: For) -> None:
         raise ScheduleError(
             f'parallelize: iterations of loop "{loop.axis}" may write the same element '
             f"{print_chosen(scatter)}, as data chooses it; {advice}"
+            f"{_seen(function, loop, scatter.tensor)}"
         )
+
+
+def _seen(function: Function, loop: For, tensor: str) -> str:
+    """Return sizes and two iterations of *loop* that meet in *tensor*, on new lines."""
+    found = Legality(function).carried(loop.axis, tensor)
+    return f"\n{found.witness}" if found is not None else ""
 
 
 def _moving(loop: For) -> set[str]:

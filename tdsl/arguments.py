@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from . import argument_advice as advice
 from .errors import ArgumentError
-from .ir.dtypes import DType, bf16, f64, from_numpy
+from .ir.dtypes import DType, bf16, from_numpy
+from .ir.given import shown
 from .ir.nodes import Function, Param, Role, Tensor
 from .ir.ranges import LARGEST_DIM
 
@@ -196,8 +197,8 @@ def as_number(kernel: str, tensor: Tensor, value: Any) -> Number:
     if dtype.kind == "bool":
         if not isinstance(number, bool):
             raise ArgumentError(
-                f"{where} is {number!r}, but the kernel takes a bool: pass True or "
-                "False"
+                f"{where} is {shown(number)}, but the kernel takes a bool: pass True "
+                "or False"
             )
         return number
     if dtype.kind == "int":
@@ -226,23 +227,30 @@ def _float(where: str, dtype: DType, number: float | int | bool) -> float:
             f"{where} is an integer of {bits} bits, which does not fit in {dtype}: "
             f"pass one below 2**{math.frexp(dtype.largest)[1]}"
         ) from error
-    if dtype != f64 and math.isfinite(result) and abs(result) > dtype.largest:
-        wider = "f64" if abs(result) > _LARGEST_F32 else "f32"
-        raise ArgumentError(
-            f"{where} is {result!r}, which does not fit in {dtype}: declare it {wider}"
-        )
+    _check_size(where, dtype, result, (result,))
     return result
 
 
 def _complex(where: str, dtype: DType, number: Number) -> complex:
     if not isinstance(number, complex):
-        return complex(_float(where, dtype.part, number))
-    for part in (number.real, number.imag):
-        if math.isfinite(part) and abs(part) > dtype.largest:
-            raise ArgumentError(
-                f"{where} is {number!r}, which does not fit in {dtype}: declare it c128"
-            )
+        return complex(_float(where, dtype, number))
+    _check_size(where, dtype, number, (number.real, number.imag))
     return number
+
+
+def _check_size(
+    where: str, dtype: DType, number: Number, parts: tuple[float, ...]
+) -> None:
+    """Refuse a finite number that rounding to *dtype* would make infinite."""
+    sizes = [abs(part) for part in parts if math.isfinite(part)]
+    if all(size <= dtype.largest for size in sizes):
+        return
+    wider = "f64" if max(sizes) > _LARGEST_F32 else "f32"
+    if dtype.kind == "complex":
+        wider = "c128"
+    raise ArgumentError(
+        f"{where} is {number!r}, which does not fit in {dtype}: declare it {wider}"
+    )
 
 
 _LARGEST_F32 = float(np.finfo(np.float32).max)
@@ -263,8 +271,23 @@ def _is_number(value: Any) -> bool:
 def _integer(where: str, dtype: DType, number: Number) -> int:
     if isinstance(number, float | bool | complex):
         raise ArgumentError(
-            f"{where} is {number!r}, but the kernel takes an integer ({dtype})"
+            f"{where} is {number!r}, but the kernel takes an integer ({dtype}): "
+            f"{_whole(number)}"
         )
     if not dtype.lowest <= number <= dtype.highest:
-        raise ArgumentError(f"{where} is {number}, which does not fit in {dtype}")
+        raise ArgumentError(
+            f"{where} is {shown(number)}, which does not fit in {dtype}: pass one from "
+            f"{dtype.lowest} to {dtype.highest}"
+        )
     return number
+
+
+def _whole(number: float | bool | complex) -> str:
+    """Return what to pass in place of *number*, which is no integer."""
+    if isinstance(number, complex):
+        return "pass a whole number, or declare the parameter c64 or c128"
+    if not math.isfinite(number):
+        return "declare the parameter f32 or f64, which have NaN and infinities"
+    if number == int(number):
+        return f"pass {shown(int(number))}"
+    return "pass a whole number, or declare the parameter f32 or f64"

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, overload
 
 from .analysis.certificate import Certificate
+from .analysis.validate import validate
 from .binding import Bound, bind
 from .dispatch import Key, entry_key, make_dispatcher, stride_classes
 from .entries import EntryWarning, entries, program_hash
@@ -176,8 +177,22 @@ class Kernel:
         if fault is not None:
             raise fault_error(self.function, fault)
         if certificate.verdict != "proved":
-            raise ProofError(f"{self.name}: the schedule is {certificate}")
+            since = self._first_unproved(schedule)
+            raise ProofError(f"{self.name}: the schedule is {certificate}{since}")
         return certificate
+
+    def _first_unproved(self, schedule: Schedule) -> str:
+        """Return the step since which *schedule* has no proof, on a line of its own.
+
+        Steps before it may have been unproved for a while, and mended by others.
+        """
+        steps = schedule.steps
+        for number in range(len(steps) - 1, -1, -1):
+            before = Schedule(self.function, steps[:number]).function
+            if validate(self.function, before, self.numerics).verdict == "proved":
+                of_all = f" of {len(steps)}" if len(steps) > 1 else ""
+                return f"\n  since step {number + 1}{of_all}: {steps[number]}"
+        return ""
 
     def compile(self, schedule: Schedule) -> Executable:
         """Return proved and compiled code for *schedule*."""

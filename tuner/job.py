@@ -43,7 +43,14 @@ from .ledger import Ledger
 from .problem import Inputs
 from .process import Interrupted
 from .records import Record
-from .requests import Request, Tunable, check_dims, check_tunable
+from .requests import (
+    Request,
+    Tunable,
+    check_dims,
+    check_options,
+    check_parts,
+    check_tunable,
+)
 from .results import Contender, Outcome, Peak, TuningResult, group_failures
 from .scratch import scratch_folder
 from .search import Found, Search, View
@@ -88,6 +95,8 @@ def tune(
     if INSIDE in environ:
         raise TuningError("a process that measures for a tuning job cannot tune")
     check_tunable(kernel)
+    check_options(budget_s, threads, numerics, seed, ledger)
+    check_parts(target, contender, inputs, listen)
     reject_faults(kernel.function)
     chosen = target or host()
     request = Request(

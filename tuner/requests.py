@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Protocol
 
@@ -11,9 +12,11 @@ from ..analysis.cost import arithmetic
 from ..binding import checked_shape, infer_dims
 from ..entries import Situation, fingerprint, program_hash, situation
 from ..errors import ArgumentError
+from ..ir.given import check_option, shown
 from ..ir.nodes import Function, Role
-from ..ir.numerics import Numerics
+from ..ir.numerics import NUMERICS, Numerics
 from ..ir.programs import no_program
+from ..limits import LARGEST_SEED, LONGEST_BUDGET, MOST_THREADS, SHORTEST_BUDGET
 from ..target import Target
 from .contenders import ContenderSource
 from .fingerprint import code_stamp, tool_versions
@@ -120,6 +123,56 @@ def check_tunable(kernel: object) -> None:
         )
 
 
+def check_options(
+    budget: object, threads: object, numerics: object, seed: object, ledger: object
+) -> None:
+    """Raise ArgumentError where an option of `tune` is nothing that it could mean."""
+    span = f"a number of seconds from {SHORTEST_BUDGET} to {LONGEST_BUDGET:.0f}"
+    check_option(
+        *("tune", "budget_s", budget, (int, float), span),
+        least=SHORTEST_BUDGET,
+        most=LONGEST_BUDGET,
+    )
+    if threads is not None:
+        wanted = f"None or a whole number from 1 to {MOST_THREADS}"
+        check_option(
+            "tune", "threads", threads, int, wanted, least=1, most=MOST_THREADS
+        )
+    if not (numerics is None or (isinstance(numerics, str) and numerics in NUMERICS)):
+        raise ArgumentError(
+            f"tune: numerics is {shown(numerics)}, but it is None or one of "
+            f"{', '.join(NUMERICS)}"
+        )
+    wanted = f"a whole number from 0 to {LARGEST_SEED}"
+    check_option("tune", "seed", seed, int, wanted, least=0, most=LARGEST_SEED)
+    if ledger is not None:
+        check_option("tune", "ledger", ledger, Path, "None or a pathlib.Path")
+
+
+def check_parts(
+    target: object, contender: object, inputs: object, listen: object
+) -> None:
+    """Raise ArgumentError where `tune` gets what it cannot use or call."""
+    if target is not None:
+        check_option("tune", "target", target, Target, "None or a Target")
+    if not (
+        contender is None
+        or isinstance(contender, ContenderSource)
+        or callable(contender)
+    ):
+        raise ArgumentError(
+            f"tune: contender is {shown(contender)}, but it is None or a function"
+        )
+    if not (inputs is None or callable(inputs)):
+        raise ArgumentError(
+            f"tune: inputs is {shown(inputs)}, but it is None or a function of the dims"
+        )
+    if not callable(listen):
+        raise ArgumentError(
+            f"tune: listen is {shown(listen)}, but it is a function of what is shown"
+        )
+
+
 def check_dims(
     kernel: str, function: Function, dims: Mapping[str, int]
 ) -> dict[str, int]:
@@ -131,12 +184,14 @@ def check_dims(
     if not isinstance(dims, Mapping):
         example = ", ".join(f'"{name}": 512' for name in known)
         raise ArgumentError(
-            f"{kernel}: dims are {dims!r}; name a size for each: {{{example}}}"
+            f"{kernel}: dims are {shown(dims)}; name a size for each: {{{example}}}"
         )
     listed = ", ".join(known) or "none"
     for name in dims:
         if name not in known:
-            raise ArgumentError(f"{kernel} has no dim {name!r}; its dims are {listed}")
+            raise ArgumentError(
+                f"{kernel} has no dim {shown(name)}; its dims are {listed}"
+            )
     missing = [name for name in known if name not in dims]
     if missing:
         example = " ".join(f"{name}=512" for name in missing)
@@ -145,7 +200,12 @@ def check_dims(
         )
     for dim in function.dims:
         size = dims[dim.name]
-        given = f"{dim.name}={size}"
+        if isinstance(size, bool) or not isinstance(size, Integral):
+            raise ArgumentError(
+                f"{dim.name}={shown(size)}: a size is a whole number, as in "
+                f"{dim.name}=512"
+            )
+        given = f"{dim.name}={shown(int(size))}"
         if size < dim.min:
             raise ArgumentError(f"{given}: {kernel} assumes at least {dim.min}")
         if dim.max is not None and size > dim.max:

@@ -12,6 +12,16 @@ KERNEL = "the kernel itself"
 """The name of the checks of what the user wrote; their reasons begin with a verb."""
 
 Verdict = Literal["proved", "refuted", "unknown"]
+DependenceKind = Literal["flow", "anti", "output", "reduction"]
+
+DEPENDENCES: dict[DependenceKind, str] = {
+    "flow": "a flow dependence on",
+    "anti": "an anti-dependence on",
+    "output": "an output dependence on",
+    "reduction": "a reduction into",
+}
+"""What keeps two iterations in order: a write and then a read, the reverse, two writes,
+or two updates of a sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +36,9 @@ class Witness:
         sizes = ", ".join(f"{dim}={size}" for dim, size in self.dims)
         lines = [f"with {sizes}:" if sizes else "always:"]
         lines += [f"  {iteration}" for iteration in self.iterations]
-        return "\n".join([*lines, f"  element {self.element}"])
+        if not any(each.endswith(self.element) for each in self.iterations):
+            lines.append(f"  element {self.element}")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)

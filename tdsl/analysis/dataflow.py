@@ -17,12 +17,16 @@ from .certificate import Check
 from .flow import last_writers
 from .instances import instance_map
 from .matching import Iteration, Matcher, MismatchError, Pairing
-from .model import Model, Occurrence, all_reads, entry_values
+from .model import Model, Occurrence, Reader, all_reads, entry_values
 from .original import Original
+from .reversal import Reading, Reversal, Run, find_reversal
 from .sets import (
+    IslError,
     Map,
+    Set,
     System,
     UnionMap,
+    UnionSet,
     UnsupportedError,
     basic_pieces,
     domain_name,
@@ -32,6 +36,7 @@ from .sets import (
     range_name,
     renamed,
     renamed_range,
+    renamed_set,
     sample,
     sample_pair,
     single,
@@ -46,9 +51,9 @@ _STEPS = 100
 
 
 class _UnwrittenError(Exception):
-    def __init__(self, check: Check) -> None:
-        super().__init__(check.reason)
-        self.check = check
+    def __init__(self, label: str, reader: Reader, domain: Set) -> None:
+        super().__init__(label)
+        self.label, self.reader, self.domain = label, reader, domain
 
 
 @dataclass(frozen=True)
@@ -57,8 +62,9 @@ class Dataflow:
 
     *flow* leads from reads ("occurrence rN", "occurrence acc", "out tensor") to
     occurrences and entry values, *actual* on to original iterations; *expected* is
-    what *actual* has to be. Reads of *settled* tensors, which are known to see what
-    they must, are in none of them.
+    what *actual* has to be, and *nearest* the same before the copies of the kernel are
+    seen through. Reads of *settled* tensors, which are known to see what they must,
+    are in none of them.
     """
 
     model: Model
@@ -68,6 +74,7 @@ class Dataflow:
     actual: UnionMap
     expected: UnionMap
     settled: frozenset[str]
+    nearest: UnionMap
 
     @cached_property
     def in_order(self) -> bool:
@@ -101,12 +108,12 @@ def trace_dataflow(
         except MismatchError as error:
             return Check(NAME, "refuted", f"{statement_text(occurrence)} {error}")
         expected += pieces(union(paired, model.params).apply_range(original.flow))
+    wanted = union(expected, model.params)
     try:
         flow, copies = _direct_flow(model, maps, settled)
     except _UnwrittenError as error:
-        return error.check
-    wanted = union(expected, model.params)
-    direct = Dataflow(model, maps, flow, copies, flow, wanted, settled)
+        return _refute_unwritten(original, model, maps, wanted, error)
+    direct = Dataflow(model, maps, flow, copies, flow, wanted, settled, wanted)
     try:
         return _seen_through(original, direct)
     except UnsupportedError:
@@ -313,9 +320,7 @@ def _direct_flow(
         if not sources.unwritten.is_empty():
             entry = entry_values(model, reader, sources.unwritten)
             if entry is None:
-                raise _UnwrittenError(
-                    refute_unwritten(model, reader, sources.unwritten, NAME)
-                )
+                raise _UnwrittenError(label, reader, sources.unwritten)
             found.append(entry)
         if label in staging:
             copies += found
@@ -334,15 +339,72 @@ def refute_dataflow(
     concrete = Concrete(flow.model, params)
     reader = dict(all_reads(flow.model))[domain_name(relation)]
     where, element = concrete.reading(reader, counters)
-    seen = f"{element} as it was at entry"
+    seen, run = f"{element} as it was at entry", None
     point = fixed(relation.domain(), params, counters)
     for source in pieces(flow.flow.intersect_domain(point)):
         occurrence = flow.model.named(range_name(source))
         if occurrence is not None:
-            seen = concrete.iteration(occurrence, sample(source.range())[1])
-    lines = (where, f"must see {should}", f"sees {seen}")
-    witness = concrete.witness(lines, element)
-    return Check(NAME, "refuted", f"a read of {element} sees another value", witness)
+            run = occurrence, sample(source.range())[1]
+            seen = concrete.iteration(*run)
+    sources = _iterations(original, fixed(relation.range(), params, wanted))
+    sources = sources.union(flow.nearest.intersect_domain(point).range())
+    reading = Reading(reader, params, counters)
+    reversal = _reversal(original, flow.model, flow.maps, reading, sources, run)
+    lines = [where, f"must see {should}", f"sees {seen}"]
+    if reversal is not None and reversal.moved != run:
+        lines.append(reversal.moving(concrete))
+    witness = concrete.witness(tuple(lines), element)
+    reason = _led_by(reversal, f"a read of {element} sees another value")
+    return Check(NAME, "refuted", reason, witness)
+
+
+def _refute_unwritten(
+    original: Original,
+    model: Model,
+    maps: dict[str, Map],
+    expected: UnionMap,
+    error: _UnwrittenError,
+) -> Check:
+    """Return the refutation that a read comes before any write of its element.
+
+    It names the write that must be there, where the kernel has it.
+    """
+    check = refute_unwritten(model, error.reader, error.domain, NAME)
+    params, counters = sample(error.domain)
+    point = fixed(renamed_set(error.domain, error.label), params, counters)
+    sources = expected.intersect_domain(point).range()
+    reading = Reading(error.reader, params, counters)
+    reversal = _reversal(original, model, maps, reading, sources, None)
+    if reversal is None or check.witness is None:
+        return check
+    moving = reversal.moving(Concrete(model, params))
+    lines = (*check.witness.iterations, moving)
+    witness = replace(check.witness, iterations=lines)
+    return replace(check, reason=_led_by(reversal, check.reason), witness=witness)
+
+
+def _iterations(original: Original, source: UnionSet) -> UnionSet:
+    """Return the iterations that one *source* is: itself, or all of a segment."""
+    return source.union(original.segments.intersect_range(source).domain())
+
+
+def _reversal(
+    original: Original,
+    model: Model,
+    maps: dict[str, Map],
+    reading: Reading,
+    wanted: UnionSet,
+    seen: Run | None,
+) -> Reversal | None:
+    """Return the dependence at fault; None if that takes isl too long, too."""
+    try:
+        return find_reversal(original, model, maps, reading, wanted, seen)
+    except IslError:
+        return None
+
+
+def _led_by(reversal: Reversal | None, reason: str) -> str:
+    return f"{reversal}: {reason}" if reversal is not None else reason
 
 
 def source_text(

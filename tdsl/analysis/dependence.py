@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ..ir.affine import Affine
 from ..ir.nodes import Block, For, Function, If, LoopKind, Reduce
 from ..ir.walk import chosen_by_data, walk
-from .certificate import Check, Witness
+from .certificate import DEPENDENCES, Check, DependenceKind, Witness
 from .injective import only_equal_keys, subscripts
 from .model import Access, Model, Occurrence, build_model
 from .sets import Map, earlier_image, later_image, same_prefix, sample_pair
@@ -24,27 +24,28 @@ NAME = "concurrent loops"
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """Two iterations of *axis* that touch one element, at least one writing it."""
+class Dependence:
+    """Two iterations of *axis* that touch one element, at least one writing it.
 
+    With *chosen*, they do if data decides so; with *scattered*, by a scatter.
+    """
+
+    kind: DependenceKind
     axis: str
     tensor: str
     witness: Witness
-    reduction: bool
     chosen: bool = False
     scattered: bool = False
 
     def __str__(self) -> str:
-        text = f"iterations of {self.axis} share elements of {self.tensor}"
+        what = f"{DEPENDENCES[self.kind]} {self.tensor}"
         if self.chosen:
-            text = (
-                f"iterations of {self.axis} may share elements of {self.tensor}, as "
-                "data chooses them"
-            )
+            text = f"loop {self.axis} may carry {what}, as data chooses its elements"
             assume = "if they differ, tdsl.assume(tdsl.injective(...)) says so"
             return f"{text}; {assume}" if self.scattered else text
-        if self.reduction:
-            return f"{text}: use rfactor to give each its own partial result"
+        text = f"loop {self.axis} carries {what}"
+        if self.kind == "reduction":
+            return f"{text}: use rfactor to give each iteration its own partial result"
         return text
 
 
@@ -60,7 +61,7 @@ def check_concurrent_loops(model: Model) -> Check:
         if wider is not model and not any(find_conflicts(wider, loop.axis)):
             continue
         for conflict in find_conflicts(model, loop.axis):
-            reason = f"{loop.kind.value} loop {loop.axis}: {conflict}"
+            reason = f"{loop.kind.value} {conflict}"
             if not conflict.chosen:
                 return Check(NAME, "refuted", reason, conflict.witness)
             possible = possible or Check(NAME, "unknown", reason, conflict.witness)
@@ -93,7 +94,7 @@ def concurrent_loops(function: Function) -> list[For]:
 
 def find_conflict(
     model: Model, axis: str, ignored: frozenset[str] = frozenset()
-) -> Conflict | None:
+) -> Dependence | None:
     """Return two iterations of *axis* that conflict, or None.
 
     Conflicts about the tensors *ignored* do not count.
@@ -103,7 +104,7 @@ def find_conflict(
 
 def find_conflicts(
     model: Model, axis: str, ignored: frozenset[str] = frozenset()
-) -> Iterator[Conflict]:
+) -> Iterator[Dependence]:
     """Yield iterations of *axis* that conflict, one pair for two accesses."""
     inside = [o for o in model.occurrences if axis in o.axes]
     for number, writer in enumerate(inside):
@@ -117,7 +118,7 @@ def find_conflicts(
                     continue
                 relation = _clash(model, axis, writer, other, access)
                 if relation is not None:
-                    yield _conflict(model, axis, writer, other, access, relation)
+                    yield _dependence(model, axis, writer, other, access, relation)
 
 
 def _clash(
@@ -147,27 +148,43 @@ def _determines(form: Affine, axis: str, outer: set[str]) -> bool:
     )
 
 
-def _conflict(
+def _dependence(
     model: Model,
     axis: str,
     writer: Occurrence,
     other: Occurrence,
     access: Access,
     pairs: Map,
-) -> Conflict:
+) -> Dependence:
     params, first, second = sample_pair(pairs)
     concrete = Concrete(model, params)
     element = concrete.element(writer.write, writer, first)
-    iterations = (
-        concrete.iteration(writer, first),
-        concrete.iteration(other, second),
-    )
-    witness = concrete.witness(iterations, element)
-    reduction = writer is other and isinstance(writer.statement, Reduce)
+    position = writer.axes.index(axis)
+    written_first = first[position] < second[position]
+    kind = _kind(writer, other, access, written_first=written_first)
+    verbs = ("writes", "reads" if access is not other.write else "writes")
+    if kind == "reduction":
+        verbs = ("updates", "updates")
+    runs = [
+        concrete.iteration(occurrence, counters) + f" {verb}"
+        for occurrence, counters, verb in zip(
+            (writer, other), (first, second), verbs, strict=True
+        )
+    ]
+    early, late = runs if written_first else reversed(runs)
+    witness = concrete.witness((f"{early} {element}", f"{late} it"), element)
     chosen = any(
         index is not None and chosen_by_data(index)
         for index in (subscripts(writer, writer.write), subscripts(other, access))
     )
     scattered = writer.scatter is not None
-    tensor = writer.write.tensor
-    return Conflict(axis, tensor, witness, reduction, chosen, scattered)
+    return Dependence(kind, axis, writer.write.tensor, witness, chosen, scattered)
+
+
+def _kind(
+    writer: Occurrence, other: Occurrence, access: Access, *, written_first: bool
+) -> DependenceKind:
+    if access is not other.write:
+        return "flow" if written_first else "anti"
+    same = writer is other and isinstance(writer.statement, Reduce)
+    return "reduction" if same else "output"

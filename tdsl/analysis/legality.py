@@ -10,7 +10,7 @@ from collections import Counter
 
 from ..ir.nodes import Alloc, For, Function, Gather, Load, Reduce, Scatter, Store
 from ..ir.walk import walk
-from .dependence import find_conflict
+from .dependence import Dependence, find_conflict
 from .model import Access, Model, Occurrence, build_model
 from .sets import IslError, UnsupportedError, bounded, later_image, same_prefix
 from .validate import LOCK
@@ -38,6 +38,20 @@ class Legality:
         if axis not in self._concurrent:
             self._concurrent[axis] = self._ask_concurrent(axis)
         return self._concurrent[axis]
+
+    def carried(self, axis: str, tensor: str) -> Dependence | None:
+        """Return a dependence on *tensor* between iterations of *axis*, if known.
+
+        None where integer sets do not find one, even if there may be one.
+        """
+        if self._model is None:
+            return None
+        others = frozenset(self._model.storage) - {tensor}
+        try:
+            with LOCK, bounded(OPERATIONS):
+                return find_conflict(self._model, axis, others)
+        except IslError:
+            return None
 
     def sums_of(self, loop: For) -> tuple[str, ...] | None:
         """Return the tensors that iterations of *loop* share only to add up in them.

@@ -25,6 +25,7 @@ from .dataflow import (
 from .instances import find_missing, find_repeated
 from .model import Model, all_reads
 from .original import Family, Original
+from .reversal import Reversal, parting
 from .segments import Graph, as_segments, build_graph, label_of
 from .sets import (
     Map,
@@ -187,9 +188,7 @@ def _check_consumers(
     params = flow.model.params
     early = graph.others.intersect_range(graph.inner.range())
     if not early.is_empty():
-        reason = "a reduction is read before all its updates"
-        witness = _describe(original, flow, graph, early)
-        return Check(NAME, "refuted", reason, witness)
+        return _refute_early(flow, graph, early)
     plain = {n: m for n, m in flow.maps.items() if range_name(m) not in labels}
     values = see_through(to_original(graph.others, plain, params), original.copies)
     actual = graph.others.apply_range(graph.segments).union(
@@ -204,6 +203,21 @@ def _check_consumers(
     if agrees(expected, actual):
         return Check(NAME, "proved", "up to the order of reductions")
     return refute_dataflow(original, flow, expected, actual)
+
+
+def _refute_early(flow: Dataflow, graph: Graph, early: UnionMap) -> Check:
+    """Return the refutation that a read gets what an update still continues from."""
+    relation = pieces(early.apply_range(graph.inner.reverse()))[0]
+    params, counters, others = sample_pair(relation)
+    reader = dict(all_reads(flow.model))[domain_name(relation)]
+    update = graph.nodes[range_name(relation).partition(" ")[0]]
+    concrete = Concrete(flow.model, params)
+    where, element = concrete.reading(reader, counters)
+    loop, inside = parting(reader, counters, (update, others))
+    late = Reversal("flow", reader.access.tensor, loop, inside, (update, others))
+    witness = concrete.witness((where, late.moving(concrete)), element)
+    reason = f"{late}: a reduction is read before all its updates"
+    return Check(NAME, "refuted", reason, witness)
 
 
 def _as_consumed(

@@ -201,6 +201,11 @@ def renamed(relation: isl.Map, name: str) -> isl.Map:
     return relation.set_tuple_name(_IN, name)
 
 
+def renamed_set(points: isl.Set, name: str) -> isl.Set:
+    """Return *points* as *name* tuples."""
+    return points.set_tuple_name(name)
+
+
 def with_identity(relation: isl.Map, count: int) -> isl.Map:
     """Return *relation* with *count* more coordinates that stay as they are."""
     plain = relation.get_space().params().set_from_params()
@@ -230,6 +235,11 @@ def as_union(points: isl.Set) -> isl.UnionSet:
 def single(relation: isl.Map) -> isl.UnionMap:
     """Return *relation* as a union of one map."""
     return isl.UnionMap.from_map(relation)
+
+
+def pairs_between(first: isl.UnionSet, second: isl.UnionSet) -> isl.UnionMap:
+    """Return all pairs of a point of *first* and one of *second*."""
+    return isl.UnionMap.from_domain_and_range(first, second)
 
 
 def pairs_apart(relation: isl.UnionMap, params: tuple[str, ...]) -> isl.UnionMap:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NoReturn
 
+from ..ir.given import shown
 from ..ir.numerics import NUMERICS
+from ..limits import LARGEST_SEED, LONGEST_BUDGET, MOST_THREADS, SHORTEST_BUDGET
 from ..target import PRESETS
 
 _KERNEL = "a file, and a kernel in it"
@@ -202,7 +204,7 @@ def _add_choices(
 ) -> None:
     parser.add_argument(
         "--threads",
-        type=positive,
+        type=whole(1, MOST_THREADS),
         metavar="N",
         help="how many threads run the kernel (default: all cores)",
     )
@@ -224,6 +226,12 @@ def _add_numerics(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_seed(parser: argparse.ArgumentParser, default: int | None) -> None:
+    parser.add_argument(
+        "--seed", type=whole(0, LARGEST_SEED), default=default, help=_SEED
+    )
+
+
 def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object on standard output"
@@ -242,7 +250,7 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         help="how long to search: 45s, 2m (default: 60s); the re-check comes on top",
     )
     _add_choices(parser)
-    parser.add_argument("--seed", type=int, default=0, help=_SEED)
+    _add_seed(parser, 0)
     parser.add_argument(
         "--ledger",
         type=Path,
@@ -270,11 +278,11 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     _add_kernel(parser)
     parser.add_argument(
         "--examples",
-        type=positive,
+        type=whole(1),
         metavar="N",
         help="how many random calls (default: 100, or what the kernel's mark says)",
     )
-    parser.add_argument("--seed", type=int, help=_SEED)
+    _add_seed(parser, None)
     _add_numerics(parser)
 
 
@@ -294,24 +302,31 @@ def _add_reduce(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--examples",
-        type=positive,
+        type=whole(1),
         default=20,
         metavar="N",
         help="how many random calls to compare (default: 20)",
     )
-    parser.add_argument("--seed", type=int, default=0, help=_SEED)
+    _add_seed(parser, 0)
     _add_numerics(parser)
 
 
-def positive(text: str) -> int:
-    """Read an integer of at least 1."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
-    return value
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Return a reader of integers from *least* to *most*."""
+    span = f"from {least} up" if most is None else f"from {least} to {most}"
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least or (most is not None and value > most):
+            raise argparse.ArgumentTypeError(
+                f"{shown(text)} is not a whole number {span}"
+            )
+        return value
+
+    return read
 
 
 def duration(text: str) -> float:
@@ -319,7 +334,12 @@ def duration(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([a-z]*)", text.strip())
     if match is None or match[2] not in _SECONDS:
         raise _no_duration(text)
-    return float(match[1]) * _SECONDS[match[2]]
+    value = float(match[1]) * _SECONDS[match[2]]
+    if value > LONGEST_BUDGET:
+        raise argparse.ArgumentTypeError(
+            f"{shown(text)} is more than {LONGEST_BUDGET:.0f} seconds"
+        )
+    return value
 
 
 def seconds(text: str) -> float:
@@ -327,12 +347,16 @@ def seconds(text: str) -> float:
     value = duration(text)
     if not value:
         raise _no_duration(text)
+    if value < SHORTEST_BUDGET:
+        raise argparse.ArgumentTypeError(
+            f"{shown(text)} is less than {SHORTEST_BUDGET} seconds"
+        )
     return value
 
 
 def _no_duration(text: str) -> argparse.ArgumentTypeError:
     return argparse.ArgumentTypeError(
-        f"{text!r} is not a duration; write seconds or minutes, as in 45s or 2m"
+        f"{shown(text)} is not a duration; write seconds or minutes, as in 45s or 2m"
     )
 
 

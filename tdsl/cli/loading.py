@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ..errors import TdslError
+from ..ir.given import shown
 from ..kernel import Kernel
 from ..tuner.scripts import load_script
 from .failures import UsageError
@@ -65,13 +66,13 @@ def read_dims(texts: Sequence[str]) -> dict[str, int]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
-            raise UsageError(f"{text!r} is not DIM=VALUE, as in M=512")
+            raise UsageError(f"{shown(text)} is not DIM=VALUE, as in M=512")
         if name in dims:
             raise UsageError(f"{name} is given twice")
         try:
             dims[name] = int(value)
         except ValueError:
             raise UsageError(
-                f"{text!r}: {value!r} is not a whole number, as in {name}=512"
+                f"{shown(text)}: {shown(value)} is not a whole number, as in {name}=512"
             ) from None
     return dims

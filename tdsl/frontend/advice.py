@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from types import FunctionType
 from typing import Any
 
 from ..ir.nodes import Binary, Function, Gather, Load
 from ..ir.walk import walk
-from .builtins import CASTS, VALUE_FUNCTIONS, KernelFunction
+from .builtins import CASTS, VALUE_FUNCTIONS
 from .values import Value
 
 REFUSED_EXPRESSIONS: dict[type[ast.AST], str] = {
@@ -18,13 +19,22 @@ REFUSED_EXPRESSIONS: dict[type[ast.AST], str] = {
     ast.Dict: "a dict is no value here: use parameters or tensors",
     ast.Set: "a set is no value here: use parameters or tensors",
     ast.ListComp: "a comprehension is no value here: write a `for` loop",
+    ast.SetComp: "a comprehension is no value here: write a `for` loop",
+    ast.DictComp: "a comprehension is no value here: write a `for` loop",
     ast.GeneratorExp: "a generator is no value here: write a `for` loop with `+=`",
     ast.Lambda: "a kernel cannot define functions: write the expression in place",
     ast.NamedExpr: "`:=` is not in the kernel language: write `x = ...` above",
-    ast.Await: "`await` is not in the kernel language",
     ast.Yield: "`yield` is not in the kernel language: write into a tensor",
+    ast.YieldFrom: "`yield` is not in the kernel language: write into a tensor",
     ast.Starred: "`*` is not in the kernel language: write out the arguments",
     ast.Slice: "a slice is not in the kernel language: write a `for` loop over it",
+}
+ATTRIBUTES = {
+    "shape": "write the dim",
+    "size": "write the dim",
+    "ndim": "write the number",
+    "dtype": "write the dtype, as in `f32`",
+    "T": "exchange the subscripts, as in `A[j, i]`",
 }
 REFUSED_OPERATORS: dict[type[ast.AST], str] = {
     ast.BitAnd: "`&` is not in the kernel language: write `and` for bools",
@@ -48,6 +58,7 @@ REFUSED_STATEMENTS: dict[type[ast.stmt], str] = {
     "`for i in range(...):` with `if ...: break`",
     ast.With: "`with` is not in the kernel language: put it around the call",
     ast.Try: "`try` is not in the kernel language: put it around the call",
+    ast.TryStar: "`try` is not in the kernel language: put it around the call",
     ast.Raise: "a kernel cannot raise: check the arguments outside",
     ast.Assert: "`assert` is not in the kernel language: give the dims assumptions, "
     'as in tdsl.dim("M", min=1, multiple=8)',
@@ -86,8 +97,9 @@ def not_callable(text: str, callee: Any) -> str:
         )
     if last in _OTHER_FUNCTIONS:
         return _OTHER_FUNCTIONS[last]
-    if isinstance(callee, KernelFunction):
-        return f"`{text}` cannot be called here"
+    module = getattr(callee, "__module__", None) or ""
+    if isinstance(callee, FunctionType) and not module.startswith(("numpy", "tdsl")):
+        return f"`{text}` is a Python function: write `@tdsl.inline` above it"
     known = ", ".join(VALUE_FUNCTIONS)
     return f"a kernel cannot call `{text}`; it can call casts and {known}"
 

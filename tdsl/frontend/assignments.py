@@ -185,7 +185,15 @@ class AssignmentParser:
                 what = f"the variable of the loop in line {binding.line}"
             case Array() if binding.role is None:
                 what = f"the tensor of line {binding.line}"
-            case Array() | Scalar():
+            case Array():
+                tensor = binding.tensor
+                index = ", ".join("ijklmn"[: len(tensor.shape)])
+                raise self.source.type_error(
+                    target,
+                    f"`{name}` is a tensor, {print_tensor(tensor)}: assign to its "
+                    f"elements in a loop, `{name}[{index}] = x`",
+                )
+            case Scalar():
                 what = "a parameter"
             case _:
                 return binding

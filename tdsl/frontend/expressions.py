@@ -18,6 +18,7 @@ from ..ir.nodes import Const, Expr, Index, Load
 from ..ir.printer import print_tensor
 from . import operations, values
 from .advice import (
+    ATTRIBUTES,
     REFUSED_EXPRESSIONS,
     REFUSED_OPERATORS,
     not_affine,
@@ -99,15 +100,22 @@ class ExpressionParser:
         """Return the object that *node* calls; an unknown name is an error."""
         function = node.func
         name = root_name(function)
+        if isinstance(function, ast.Attribute) and (
+            name is None or self.scope.find(name) is not None
+        ):
+            raise self.source.syntax_error(
+                function,
+                f"`.{function.attr}` is a method, and methods are not in the kernel "
+                "language: write a loop, or a function such as `exp(x)` or `f32(x)`",
+            )
         if name is None or not isinstance(function, ast.Name | ast.Attribute):
             raise self.source.syntax_error(
                 function, "call a function by its name: `exp(x)` or `tdsl.exp(x)`"
             )
         if self.scope.find(name) is not None:
-            what = "a variable of the kernel, not a function"
-            if isinstance(function, ast.Attribute):
-                what = "a variable, and methods are not in the kernel language"
-            raise self.source.type_error(function, f"`{name}` is {what}")
+            raise self.source.type_error(
+                function, f"`{name}` is a variable of the kernel, not a function"
+            )
         return self.names.resolve(function)
 
     def refuse_operators(self, node: ast.expr) -> None:
@@ -220,8 +228,7 @@ class ExpressionParser:
                 "expression",
             )
         if self.scope.find(name) is not None:
-            is_size = node.attr in ("shape", "size")
-            instead = "write the dim" if is_size else "use the functions of tdsl"
+            instead = ATTRIBUTES.get(node.attr, "write an element, as in `A[i, j]`")
             raise self.source.syntax_error(
                 node, f"`.{node.attr}` is not in the kernel language: {instead}"
             )
@@ -277,6 +284,9 @@ class ExpressionParser:
             raise self.source.syntax_error(
                 node.keywords[0], f"`{text}` takes no keyword arguments here"
             )
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                raise self._refused(argument)
         if isinstance(callee, InlineFunction):
             arguments = [self.value(each) for each in node.args]
             return inlined(callee, node, arguments, self.names, _evaluate)
@@ -326,6 +336,11 @@ class ExpressionParser:
         inner = node.slice
         subscripts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
         name = self.source.text(node.value)
+        for each in subscripts:
+            if isinstance(each, ast.Constant) and each.value is ...:
+                raise self.source.syntax_error(
+                    each, "`...` is not in the kernel language: write loops over it"
+                )
         if len(subscripts) != len(shape):
             sizes, given = len(shape), len(subscripts)
             raise self.source.type_error(
@@ -378,6 +393,12 @@ class ExpressionParser:
                 raise self.source.type_error(
                     node.value,
                     f"`{node.value.id}` is a NumPy array: pass it as a parameter",
+                )
+            if isinstance(found, list | tuple):
+                raise self.source.type_error(
+                    node.value,
+                    f"`{node.value.id}` is a {type(found).__name__}: pass it as a "
+                    "parameter, an array",
                 )
         raise self.source.type_error(
             node.value, f"`{node.value.id}` is no tensor, so it has no subscripts"

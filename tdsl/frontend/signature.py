@@ -141,8 +141,9 @@ class SignatureParser:
             return constant_form(size)
         if is_dim_expression(size):
             return self.expressions.names.dim_form(node, size)
+        given = "`:`" if isinstance(size, slice) else repr(size)
         raise self.source.type_error(
             node,
-            f"a size is an integer or an expression over dims, not {size!r}: "
+            f"a size is an integer or an expression over dims, not {given}: "
             'create dims with `M, N = tdsl.dims("M N")`',
         )

@@ -7,6 +7,7 @@ import inspect
 import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from tokenize import TokenError
 from typing import Any
 
 from ..errors import KernelSyntaxError, KernelTypeError
@@ -91,6 +92,8 @@ def read_source(function: Callable[..., Any]) -> Source:
             "a file or a notebook cell",
             _place(function),
         ) from None
+    except (TokenError, SyntaxError):
+        raise _changed(function) from None
     file = inspect.getsourcefile(function) or function.__code__.co_filename
     return Source(file, tuple(lines), first, _definition(lines, first, function))
 
@@ -104,19 +107,28 @@ def _definition(
     try:
         tree = ast.parse("if True:\n" + text if indented else text)
     except SyntaxError:
-        raise KernelSyntaxError(
-            f"the text of {function.__name__} is no longer what was imported: "
-            "start Python again",
-            _place(function),
-        ) from None
+        raise _changed(function) from None
     ast.increment_lineno(tree, first - (2 if indented else 1))
     outer = tree.body[0]
     node = outer.body[0] if isinstance(outer, ast.If) else outer
+    if isinstance(node, ast.AsyncFunctionDef):
+        raise KernelSyntaxError(
+            f"{function.__name__} is an `async def`: write `def {function.__name__}`",
+            _place(function),
+        )
     if not isinstance(node, ast.FunctionDef):
         raise KernelSyntaxError(
             f"{function.__name__} is not written as a plain `def`", _place(function)
         )
     return node
+
+
+def _changed(function: Callable[..., Any]) -> KernelSyntaxError:
+    return KernelSyntaxError(
+        f"the text of {function.__name__} is no longer what was imported: start Python "
+        "again",
+        _place(function),
+    )
 
 
 def _place(function: Callable[..., Any]) -> tuple[str, int, int, str, int, int]:

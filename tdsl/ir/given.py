@@ -36,10 +36,16 @@ def check_option(
     wanted: str,
     *,
     least: float | None = None,
+    most: float | None = None,
 ) -> None:
-    """Refuse a *value* of another kind, or below *least*; a bool is no number here."""
+    """Refuse a *value* of another kind, below *least* or above *most*.
+
+    A bool is no number here, and NaN is neither above nor below anything.
+    """
     is_bool = isinstance(value, bool) and kinds is not bool
     fits = isinstance(value, kinds) and not is_bool
-    if fits and (least is None or value >= least):  # type: ignore[operator]
+    above = least is None or (fits and value >= least)  # type: ignore[operator]
+    below = most is None or (fits and value <= most)  # type: ignore[operator]
+    if fits and above and below:
         return
     raise ArgumentError(f"{use}: {option} is {shown(value)}, but it is {wanted}")

@@ -143,7 +143,8 @@ def test_the_order_of_a_plain_scatter() -> None:
     certificate = prove_texts(PUT, interchanged(PUT))
     assert certificate.verdict == "unknown"
     assert certificate.reason == (
-        "same dataflow: a read of Y[0] sees another value, if data chooses that element"
+        "same dataflow: loop j reverses a flow dependence on Y: a read of Y[0] sees "
+        "another value, if data chooses that element"
     )
     # Columns do not meet, so their order is free.
     assert prove_texts(PUT_ROW, interchanged(PUT_ROW)).verdict == "proved"
@@ -155,10 +156,10 @@ def test_concurrent_scatters(text: str, loop: tuple[str, str]) -> None:
     certificate = prove(text, loop)
     assert certificate.verdict == "unknown"
     axis = "i" if loop is PARALLEL_I else "j"
+    what = "a reduction into" if text == HISTOGRAM else "an output dependence on"
     assert certificate.reason == (
-        f"concurrent loops: parallel loop {axis}: iterations of {axis} may share "
-        "elements of Y, as data chooses them; if they differ, "
-        "tdsl.assume(tdsl.injective(...)) says so"
+        f"concurrent loops: parallel loop {axis} may carry {what} Y, as data chooses "
+        "its elements; if they differ, tdsl.assume(tdsl.injective(...)) says so"
     )
     assert prove(text, loop, injective="idx").verdict == "proved"
 
@@ -181,7 +182,10 @@ def test_rows_that_data_choose_run_by_columns() -> None:
 def test_gathers_from_what_a_loop_writes() -> None:
     certificate = prove(IN_PLACE, PARALLEL_I)
     assert certificate.verdict == "unknown"
-    assert certificate.reason.endswith("may share elements of X, as data chooses them")
+    assert certificate.reason == (
+        "concurrent loops: parallel loop i may carry an anti-dependence on X, as data "
+        "chooses its elements"
+    )
 
 
 def test_a_local_tensor_must_be_complete() -> None:
@@ -195,8 +199,9 @@ def staged(X: f32[N], idx: i64[N], Y: output f32[N]) for N:
     certificate = prove_texts(LOCAL, fused)
     assert certificate.verdict == "unknown"
     assert certificate.reason == (
-        "same dataflow: may read T[1], which nothing has written: it gathers by a "
-        "subscript that is known only when it runs, if data chooses that element"
+        "same dataflow: loop i reverses a flow dependence on T: may read T[1], which "
+        "nothing has written: it gathers by a subscript that is known only when it "
+        "runs, if data chooses that element"
     )
     assert prove(LOCAL, PARALLEL_I).verdict == "proved"
 

@@ -16,17 +16,46 @@ from tdsl.analysis.model import build_model
 from .kernels import LANES, MATMUL, TOTAL, read
 
 
-def test_a_conflict_names_two_iterations() -> None:
+def test_a_dependence_names_two_iterations() -> None:
     model = build_model(read(MATMUL))
     assert find_conflict(model, "i") is None
     assert find_conflict(model, "j0") is None
-    conflict = find_conflict(model, "k")
-    assert conflict is not None and conflict.reduction
-    assert str(conflict) == (
-        "iterations of k share elements of C: use rfactor to give each its own partial "
-        "result"
+    found = find_conflict(model, "k")
+    assert found is not None and found.kind == "reduction"
+    assert str(found) == (
+        "loop k carries a reduction into C: use rfactor to give each iteration its own "
+        "partial result"
     )
-    assert conflict.witness.element == "C[0, 0]"
+    assert str(found.witness) == (
+        "with M=1, N=1, K=2:\n"
+        "  C[i, j] += (A[i, k] * B[k, j])  at i=0, j=0, k=0 updates C[0, 0]\n"
+        "  C[i, j] += (A[i, k] * B[k, j])  at i=0, j=0, k=1 updates it"
+    )
+
+
+KINDS = {
+    "flow": ("A[i] = A[i - 1]", "writes A[1]", "reads it"),
+    "anti": ("A[i - 1] = A[i]", "reads A[1]", "writes it"),
+    "output": ("A[0] = X[i]", "writes A[0]", "writes it"),
+    "reduction": ("A[0] += X[i]", "updates A[0]", "updates it"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_dependence_names_its_kind(kind: str) -> None:
+    statement, first, second = KINDS[kind]
+    model = build_model(
+        read(
+            "def carry(A: inout f32[N], X: f32[N]) for N:\n"
+            f"    for i in range(1, N):\n        {statement}  # S0[i]\n"
+        )
+    )
+    found = find_conflict(model, "i")
+    assert found is not None and found.kind == kind
+    assert found.witness.iterations == (
+        f"{statement}  at i=1 {first}",
+        f"{statement}  at i=2 {second}",
+    )
 
 
 def test_one_proof_runs_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

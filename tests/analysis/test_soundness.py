@@ -83,7 +83,7 @@ def raised(A: f32[N], C: output f32[N]) for N:
         T[0] += exp(A[i])  # S1[i]
         C[i] = T[0] * 2.0  # S2[i]
 """
-CONCURRENT = "concurrent loops: parallel loop i: iterations of i share elements of C"
+CONCURRENT = "concurrent loops: parallel loop i carries a reduction into C"
 
 CASES: dict[str, tuple[str, tuple[tuple[str, str], ...], Numerics, str]] = {
     "a local filled by a statement that is none of the kernel's": (
@@ -150,7 +150,8 @@ CASES: dict[str, tuple[str, tuple[tuple[str, str], ...], Numerics, str]] = {
         STEPS,
         ((REVERSED + ZEROS, ZEROS + REVERSED),),
         "reassoc",
-        "same dataflow: a read of C[0] sees another value",
+        "same dataflow: the order of statements in loop t reverses an output "
+        "dependence on C: a read of C[0] sees another value",
     ),
     "two reductions of one element apart": (
         LIMITED,
@@ -161,7 +162,8 @@ CASES: dict[str, tuple[str, tuple[tuple[str, str], ...], Numerics, str]] = {
             ),
         ),
         "reassoc",
-        "same dataflow: a read of C[0] sees another value",
+        "same dataflow: the order of statements reverses an anti-dependence on C: a "
+        "read of C[0] sees another value",
     ),
     "an inlined producer of another iteration": (
         BEFORE,
@@ -199,8 +201,8 @@ CASES: dict[str, tuple[str, tuple[tuple[str, str], ...], Numerics, str]] = {
         ROWS,
         (("range(M):", "range(M):  # parallel"), ("range(N):", "range(N):  # fused")),
         "reassoc",
-        "concurrent loops: fused loop j: iterations of j share elements of C: use "
-        "rfactor to give each its own partial result",
+        "concurrent loops: fused loop j carries a reduction into C: use rfactor to "
+        "give each iteration its own partial result",
     ),
     "a parallel loop inside a guard": (
         PAIRS,
@@ -211,19 +213,19 @@ CASES: dict[str, tuple[str, tuple[tuple[str, str], ...], Numerics, str]] = {
             ),
         ),
         "reassoc",
-        f"{CONCURRENT}: use rfactor to give each its own partial result",
+        f"{CONCURRENT}: use rfactor to give each iteration its own partial result",
     ),
     "a parallel loop whose elements an inner loop shares": (
         SCATTER,
         (("range(M):", "range(M):  # parallel"),),
         "reassoc",
-        f"{CONCURRENT}: use rfactor to give each its own partial result",
+        f"{CONCURRENT}: use rfactor to give each iteration its own partial result",
     ),
     "a parallel loop whose iterations share halves": (
         PAIRS,
         (("range(N):", "range(N):  # parallel"),),
         "reassoc",
-        f"{CONCURRENT}: use rfactor to give each its own partial result",
+        f"{CONCURRENT}: use rfactor to give each iteration its own partial result",
     ),
 }
 

@@ -154,7 +154,8 @@ REFUTED: dict[str, tuple[str, str, str]] = {
     "a sum read half-way": (
         COPIED,
         EARLY,
-        "same dataflow: a reduction is read before all its updates",
+        "same dataflow: the order of statements reverses a flow dependence on C: a "
+        "reduction is read before all its updates",
     ),
     "the sum of another row is read": (
         ROWS,

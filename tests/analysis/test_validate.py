@@ -123,7 +123,7 @@ REFUTED: dict[str, tuple[str, str, Changes, str]] = {
         MATMUL,
         PACKED,
         (("range(0, M, 96)", "range(0, M, 84)"),),
-        "concurrent loops: parallel loop i_o: iterations of i_o share elements of C",
+        "concurrent loops: parallel loop i_o carries an output dependence on C",
     ),
     "the zero is stored in every block": (
         MATMUL,
@@ -141,7 +141,7 @@ REFUTED: dict[str, tuple[str, str, Changes, str]] = {
         MATMUL,
         PACKED,
         (("for k_o in range(0, K, 256):", "for k_o in range(0, K, 256):  # parallel"),),
-        "concurrent loops: parallel loop k_o: iterations of k_o share elements of C",
+        "concurrent loops: parallel loop k_o carries a flow dependence on C",
     ),
     "a reduction runs as a vector": (
         TOTAL,
@@ -154,8 +154,8 @@ REFUTED: dict[str, tuple[str, str, Changes, str]] = {
                 "            C",
             ),
         ),
-        "concurrent loops: vectorized loop i: iterations of i share elements of C: "
-        "use rfactor to give each its own partial result",
+        "concurrent loops: vectorized loop i carries a reduction into C: use rfactor "
+        "to give each iteration its own partial result",
     ),
     "no k leaves C unwritten": (
         MATMUL.replace("1<=K", "K"),
@@ -235,9 +235,10 @@ def test_a_witness_names_sizes_iterations_and_the_element() -> None:
         TOTAL, TOTAL, ("for i in range(N):", "for i in range(N):  # parallel")
     )
     assert str(certificate) == (
-        "refuted: concurrent loops: parallel loop i: iterations of i share elements of "
-        "C: use rfactor to give each its own partial result\n"
-        "with N=2:\n  C[0] += A[i]  at i=1\n  C[0] += A[i]  at i=0\n  element C[0]"
+        "refuted: concurrent loops: parallel loop i carries a reduction into C: use "
+        "rfactor to give each iteration its own partial result\n"
+        "with N=2:\n  C[0] += A[i]  at i=0 updates C[0]\n"
+        "  C[0] += A[i]  at i=1 updates it"
     )
 
 
@@ -302,7 +303,12 @@ def prefix(A: f32[N], B: output f32[N], C: output f32[1]) for N:
         B[j] = C[0]  # S2[j]
 """
     certificate = prove(prefix, split)
-    assert certificate.reason == "same dataflow: a read of C[0] sees another value"
+    assert str(certificate) == (
+        "refuted: same dataflow: the order of statements reverses an anti-dependence "
+        "on C: a read of C[0] sees another value\nwith N=2:\n"
+        "  B[j] = C[0]  at j=0\n  must see C[0] += A[i]  at i=0\n"
+        "  sees C[0] += A[i]  at i=1\n  element C[0]"
+    )
 
 
 def test_stencils_in_place() -> None:
@@ -346,7 +352,10 @@ def cross(A: inout f32[N + 4, N + 4]) for 1<=N, 2<=M:
             A[i + 2, i + 2] += A[N - i + 2, i]  # S1[i, t]
 """
     certificate = prove(kernel, swapped)
-    assert certificate.reason == "same dataflow: a read of A[3, 2] sees another value"
+    assert certificate.reason == (
+        "same dataflow: loop t reverses a flow dependence on A: a read of A[3, 2] sees "
+        "another value"
+    )
 
 
 def test_a_kernel_that_reads_garbage_is_refuted() -> None:

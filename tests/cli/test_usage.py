@@ -246,7 +246,7 @@ def test_wrong_threads(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         make_parser().parse_args(["tune", KERNEL, f"--threads={text}"])
     assert caught.value.code == 2
-    assert f"{text!r} is not a whole number from 1 up" in capsys.readouterr().err
+    assert f"{text!r} is not a whole number from 1 to 1024" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [[], ["tune"], ["show"], ["check"], ["doctor"]])

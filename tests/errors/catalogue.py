@@ -108,9 +108,12 @@ made by a test from the code, and fails where a message has no example.
 def examples_of(template: Template) -> list[str]:
     """Return the texts in the tests that are this message, word by word."""
     if sum(map(len, template.parts)) < _FEWEST_WORDS:
-        return []
+        whole = len(template.parts) == 1 and template.text in stated()
+        return [template.text] if whole else []
     before = ".*" if template.module.startswith("tdsl/analysis/") else ""
-    after = r"( \(in .*\))?" if "frontend" in template.module else ""
+    if template.module.startswith("tdsl/cli/"):
+        before = "(tdsl: (error: )?)?"
+    after = r"( \(in .*\))?" if "frontend" in template.module else "\n?"
     pattern = re.compile(before + template.pattern.pattern + after, re.DOTALL)
     fixed = max(template.parts, key=len)
     found = [each for each in stated() if fixed in each and pattern.fullmatch(each)]

@@ -22,7 +22,7 @@ OURS = frozenset(
         *("ValueError", "KeyboardInterrupt", "TypingError", "Interrupted"),
         *("EvaluationTooSlow", "NothingBuilds", "NoArgumentError", "NoTextError"),
         *("OutOfTime", "WorkerLost", "StopIteration"),
-        *("IndexError", "NotImplementedError", "_ManyStatements"),
+        *("IndexError", "NotImplementedError", "_ManyStatements", "with_traceback"),
     )
 )
 """What is caught again before a user sees it, or is no mistake of a user."""
@@ -255,7 +255,7 @@ def _parts(node: ast.JoinedStr) -> tuple[str, ...]:
     for value in node.values:
         if isinstance(value, ast.Constant):
             parts[-1] += str(value.value)
-        else:
+        elif parts[-1] or len(parts) == 1:  # two holes in a row are one
             parts.append("")
     return tuple(parts)
 

@@ -218,9 +218,10 @@ CASES = (
             for i, j in tdsl.grid(M, K):
                 C[i, j] = A.sum()
         """,
-        KernelTypeError,
+        KernelSyntaxError,
         "A.sum",
-        "`A` is a variable, and methods are not in the kernel language",
+        "`.sum` is a method, and methods are not in the kernel language: write a loop, "
+        "or a function such as `exp(x)` or `f32(x)`",
     ),
     Misuse(
         "shape",

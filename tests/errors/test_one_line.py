@@ -248,7 +248,7 @@ CASES = (
         "A += 1",
         KernelTypeError,
         "A",
-        "`A` is a parameter: assign to another name",
+        "`A` is a tensor, f32[M, K]: assign to its elements in a loop, `A[i, j] = x`",
     ),
     one_line(
         "zero_step",

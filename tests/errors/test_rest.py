@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import indent
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 
 import tdsl
-from tdsl import f32, testing
+from tdsl import f32, i64, testing
 from tdsl.backends.cpu import compile_function
+from tdsl.backends.reference import interpret
 from tdsl.errors import TdslError
 from tdsl.frontend.parser import parse
 from tdsl.schedules.schedule import Schedule
@@ -100,6 +102,7 @@ for k in range(M):
 """,
     "C: tdsl.inout(f32[M]), D: tdsl.inout(f32[M])",
 )
+ONE = np.ones(1, np.float32)
 M = tdsl.dim("M")
 EVEN = tdsl.dim("EVEN", multiple=2)
 
@@ -127,6 +130,40 @@ def smaller(A: tdsl.out(f32[EVEN])) -> f32[EVEN - 4]:
         B[i] = 0
     for i in range(EVEN):
         A[i] = 0
+    return B
+
+
+@tdsl.kernel
+def wide(x: f32) -> f32[2 * M]:
+    B = tdsl.empty((2 * M,), f32)
+    for i in range(2 * M):
+        B[i] = x
+    return B
+
+
+BIG = tdsl.dim("BIG", min=10**7)
+
+
+@tdsl.kernel
+def big(A: f32[BIG]) -> f32[BIG]:
+    B = tdsl.empty((BIG,), f32)
+    for i in range(BIG):
+        B[i] = A[i]
+    return B
+
+
+@tdsl.kernel
+def fixed(A: f32[4000, 4000]) -> f32[4000, 4000]:
+    B = tdsl.zeros((4000, 4000), f32)
+    for i, j, k in tdsl.grid(4000, 4000, 4000):
+        B[i, j] += A[i, k] * A[k, j]
+    return B
+
+
+@tdsl.kernel
+def far(A: f32[4], n: i64) -> f32[1]:
+    B = tdsl.zeros((1,), f32)
+    B[0] = A[n + 10**9]
     return B
 
 
@@ -271,6 +308,39 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "stride classes ('odd', 'odd'): give one of C, F, U, A for each of the 2 "
         "parameters",
     ),
+    "too_large_for_a_dim": (
+        lambda: wide(1.0, M=2**31 - 1),
+        "wide: the result B[2*M] would have shape (4294967294,): a dim may not exceed "
+        "2**31 - 1",
+    ),
+    "no_small_sizes": (
+        lambda: testing.draw_case(big.function, 0),
+        "big: no sizes with a product of at most 65536 were found that satisfy the "
+        "dims' assumptions and give no negative extent; weaken the assumptions, or "
+        "compare chosen sizes with run_case",
+    ),
+    "only_large_sizes": (
+        lambda: checks.check(fixed),
+        "fixed: an example takes 1.3e+02 billion operations even at the smallest "
+        "sizes: make large extents dims (tdsl.dim), so that small examples exist, or "
+        "compare chosen sizes with tdsl.testing.run_case",
+    ),
+    "never_inside": (
+        lambda: checks.check(far, examples=2),
+        "far: all examples had a subscript out of range: far: the subscript "
+        "`n + 10**9` of `A` in test_rest.py:LINE is 1000000000, but the size there is "
+        "4: allowed are from 0 to 3. What the call has written is undefined; state "
+        "what holds with tdsl.assume, or pass prepare=, which may change the random "
+        "arguments",
+    ),
+    "text_for_numbers": (
+        lambda: checks.assert_within_bound(np.array(["a"]), wide, {"x": 1.0, "M": 1}),
+        "wide: the result B is a ndarray of dtype <U1: pass an array of numbers",
+    ),
+    "list_to_write_into": (
+        lambda: interpret(fill.function, {"A": ONE, "B": [1.0]}, {"M": 1}),
+        "output B is a list: pass a NumPy array to write into",
+    ),
     "ledger_is_a_folder": (
         lambda: Ledger.open(Path("."), anything),
         "the ledger . is not a file; name a file",
@@ -284,4 +354,4 @@ def test_message(name: str) -> None:
     with pytest.raises(TdslError) as caught:
         use()
     text, _, _ = str(caught.value).partition("\n  in step ")
-    assert text == message
+    assert re.sub(r"\.py:\d+", ".py:LINE", text) == message

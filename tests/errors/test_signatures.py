@@ -366,7 +366,7 @@ CASES = (
         """,
         KernelSyntaxError,
         "async def f(A: f32[M]):",
-        "f is not written as a plain `def`",
+        "f is an `async def`: write `def f`",
     ),
 )
 

@@ -362,7 +362,7 @@ CASES = (
         """,
         KernelTypeError,
         "C",
-        "`C` is a parameter: assign to another name",
+        "`C` is a tensor, f32[M, K]: assign to its elements in a loop, `C[i, j] = x`",
     ),
     Misuse(
         "divide_in_place",

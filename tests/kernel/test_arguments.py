@@ -403,11 +403,40 @@ def test_numbers_become_python_numbers() -> None:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "fraction": (
         {"n": 1.5},
-        "scale: n is 1.5, but the kernel takes an integer (i32)",
+        "scale: n is 1.5, but the kernel takes an integer (i32): pass a whole number, "
+        "or declare the parameter f32 or f64",
+    ),
+    "float that is whole": (
+        {"n": 2.0},
+        "scale: n is 2.0, but the kernel takes an integer (i32): pass 2",
+    ),
+    "NaN as integer": (
+        {"n": float("nan")},
+        "scale: n is nan, but the kernel takes an integer (i32): declare the parameter "
+        "f32 or f64, which have NaN and infinities",
+    ),
+    "infinity as integer": (
+        {"n": -np.inf},
+        "scale: n is -inf, but the kernel takes an integer (i32): declare the "
+        "parameter f32 or f64, which have NaN and infinities",
+    ),
+    "NaN as bool": (
+        {"on": float("nan")},
+        "scale: on is nan, but the kernel takes a bool: pass True or False",
+    ),
+    "huge integer as bool": (
+        {"on": 10**400},
+        "scale: on is a very large int, but the kernel takes a bool: pass True or "
+        "False",
+    ),
+    "huge integer": (
+        {"n": 10**400},
+        "scale: n is a very large int, which does not fit in i32: pass one from "
+        "-2147483648 to 2147483647",
     ),
     "bool as integer": (
         {"n": True},
-        "scale: n is True, but the kernel takes an integer (i32)",
+        "scale: n is True, but the kernel takes an integer (i32): pass 1",
     ),
     "bool as float": (
         {"alpha": np.bool_(True)},
@@ -415,7 +444,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "large integer": (
         {"n": 2**31},
-        "scale: n is 2147483648, which does not fit in i32",
+        "scale: n is 2147483648, which does not fit in i32: pass one from -2147483648 "
+        "to 2147483647",
     ),
     "number as bool": (
         {"on": 1},

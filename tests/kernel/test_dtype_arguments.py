@@ -74,13 +74,23 @@ def test_other_dtypes_are_refused(dtype: DType) -> None:
 
 
 NOT_A_NUMBER = {
-    ("i8", 128): "copy: x is 128, which does not fit in i8",
-    ("i8", -129): "copy: x is -129, which does not fit in i8",
-    ("u8", -1): "copy: x is -1, which does not fit in u8",
-    ("u8", 256): "copy: x is 256, which does not fit in u8",
-    ("u64", 2**64): "copy: x is 18446744073709551616, which does not fit in u64",
-    ("u16", 1.0): "copy: x is 1.0, but the kernel takes an integer (u16)",
-    ("u16", 1j): "copy: x is 1j, but the kernel takes an integer (u16)",
+    ("i8", 128): "copy: x is 128, which does not fit in i8: pass one from -128 to 127",
+    (
+        "i8",
+        -129,
+    ): "copy: x is -129, which does not fit in i8: pass one from -128 to 127",
+    ("u8", -1): "copy: x is -1, which does not fit in u8: pass one from 0 to 255",
+    ("u8", 256): "copy: x is 256, which does not fit in u8: pass one from 0 to 255",
+    ("u64", 2**64): (
+        "copy: x is 18446744073709551616, which does not fit in u64: pass one from 0 "
+        "to 18446744073709551615"
+    ),
+    ("u16", 1.0): "copy: x is 1.0, but the kernel takes an integer (u16): pass 1",
+    ("u16", 1j): (
+        "copy: x is 1j, but the kernel takes an integer (u16): pass a whole number, or "
+        "declare the parameter c64 or c128"
+    ),
+    ("c64", 1e300): "copy: x is 1e+300, which does not fit in c64: declare it c128",
     ("f16", 7e4): "copy: x is 70000.0, which does not fit in f16: declare it f32",
     ("bf16", 1e39): "copy: x is 1e+39, which does not fit in bf16: declare it f64",
     ("f64", 2j): (
@@ -89,7 +99,7 @@ NOT_A_NUMBER = {
     ),
     ("c64", 1e39j): "copy: x is 1e+39j, which does not fit in c64: declare it c128",
     ("c64", 10**400): (
-        "copy: x is an integer of 1329 bits, which does not fit in f32: "
+        "copy: x is an integer of 1329 bits, which does not fit in c64: "
         "pass one below 2**128"
     ),
 }

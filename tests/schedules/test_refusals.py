@@ -393,9 +393,10 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "fuse_reduction_of_parallel",
         "row_sums",
         lambda s: s.parallelize("i").fuse("i", "j"),
-        'fuse: loop "j" reduces into "S[i]", the same element in every '
-        'iteration; rfactor("j") first, so that each iteration has a partial '
-        "result",
+        'fuse: loop "j" carries a reduction into "S[i]"; rfactor("j") first, so that '
+        "each iteration has a partial result\nwith M=1, N=2:\n"
+        "  S[i] += A[i, j]  at i=0, j=0 updates S[0]\n"
+        "  S[i] += A[i, j]  at i=0, j=1 updates it",
     ),
     (
         "fission_label",
@@ -461,9 +462,10 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "vectorize_reduction",
         "row_sums",
         lambda s: s.split("j", 8).vectorize("j_i"),
-        'vectorize: loop "j_i" reduces into "S[i]", the same element in '
-        'every iteration; rfactor("j_i") first, so that each iteration has a '
-        "partial result",
+        'vectorize: loop "j_i" carries a reduction into "S[i]"; rfactor("j_i") first, '
+        "so that each iteration has a partial result\nwith M=1, N=2:\n"
+        "  S[i] += A[i, j_i]  at i=0, j_o=0, j_i=0 updates S[0]\n"
+        "  S[i] += A[i, j_i]  at i=0, j_o=0, j_i=1 updates it",
     ),
     (
         "vectorize_lengths",
@@ -498,16 +500,19 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "vectorize_same_element",
         "time",
         lambda s: s.vectorize("t"),
-        'vectorize: every iteration of loop "t" writes "X[i]"; choose a loop '
-        'that occurs in its subscripts, or make "X" local to the loop',
+        'vectorize: loop "t" carries an output dependence on "X[i]"; choose a loop '
+        'that occurs in its subscripts, or make "X" local to the loop\nwith N=3:\n'
+        "  X[i] = (X[i - 1] + X[i + 1])  at t=0, i=1 writes X[1]\n"
+        "  X[i] = (X[i - 1] + X[i + 1])  at t=1, i=1 writes it",
     ),
     (
         "parallelize_reduction",
         "matmul",
         lambda s: s.parallelize("k"),
-        'parallelize: loop "k" reduces into "C[i, j]", the same element in '
-        'every iteration; rfactor("k") first, so that each iteration has a '
-        "partial result",
+        'parallelize: loop "k" carries a reduction into "C[i, j]"; rfactor("k") first, '
+        "so that each iteration has a partial result\nwith M=1, N=1, K=2:\n"
+        "  C[i, j] += (A[i, k] * B[k, j])  at i=0, j=0, k=0 updates C[0, 0]\n"
+        "  C[i, j] += (A[i, k] * B[k, j])  at i=0, j=0, k=1 updates it",
     ),
     (
         "parallelize_inside",
@@ -533,16 +538,19 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "parallelize_same_element",
         "time",
         lambda s: s.parallelize("t"),
-        'parallelize: every iteration of loop "t" writes "X[i]"; choose a '
-        'loop that occurs in its subscripts, or make "X" local to the loop',
+        'parallelize: loop "t" carries an output dependence on "X[i]"; choose a loop '
+        'that occurs in its subscripts, or make "X" local to the loop\nwith N=3:\n'
+        "  X[i] = (X[i - 1] + X[i + 1])  at t=0, i=1 writes X[1]\n"
+        "  X[i] = (X[i - 1] + X[i + 1])  at t=1, i=1 writes it",
     ),
     (
         "parallelize_fused_reduction",
         "row_sums",
         lambda s: s.fuse("i", "j").parallelize("i"),
-        'parallelize: loop "j" reduces into "S[i]", the same element in '
-        'every iteration; rfactor("j") first, so that each iteration has a '
-        "partial result",
+        'parallelize: loop "j" carries a reduction into "S[i]"; rfactor("j") first, so '
+        "that each iteration has a partial result\nwith M=1, N=2:\n"
+        "  S[i] += A[i, j]  at i=0, j=0 updates S[0]\n"
+        "  S[i] += A[i, j]  at i=0, j=1 updates it",
     ),
     (
         "parallelize_registers",
@@ -696,6 +704,12 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         'compute_at: S0 is already inside loop "i"',
     ),
     (
+        "compute_at_copies",
+        "matmul",
+        lambda s: s.split("i0", 4, tail="cut").compute_at("S0", "i"),
+        "compute_at: S0 stands in 2 places; move it before it is copied",
+    ),
+    (
         "compute_at_unrelated",
         "softmax",
         lambda s: s.compute_at("S2", "j3"),
@@ -749,7 +763,9 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         lambda s: s.parallelize("i"),
         'parallelize: iterations of loop "i" may write the same element Y[idx[i]], as '
         "data chooses it; if all its values differ, write "
-        "tdsl.assume(tdsl.injective(idx)) in the kernel",
+        "tdsl.assume(tdsl.injective(idx)) in the kernel\nwith M=2, N=1:\n"
+        "  Y[idx[i]] = X[i]  at i=0 writes Y[0]\n"
+        "  Y[idx[i]] = X[i]  at i=1 writes it",
     ),
     (
         "cache_read_gathered",
