@@ -144,6 +144,48 @@ def fixed(A: f32[32, 8], C: output f32[32, 16]):
                 C[i, j] = A[i, 0]
 """
 
+EMPTY_TILES = """
+def empty(X: f32[M], Y: inout f32[M]) for M:
+    for i in range(M):
+        none = local f32[0] in registers
+        for r in range(0):  # vectorized
+            none[r] = 0.0
+        some = local f32[8] in registers
+        for v in range(8):  # vectorized
+            some[v] = X[i]
+        for v_n in range(0):  # vectorized
+            some[v_n] = 0.0
+        for u in range(0):  # unrolled
+            Y[i] += none[u]
+        for l in range(8):  # unrolled
+            Y[i] += some[l]
+"""
+
+SIZED_BY_LOOPS = """
+def sized(X: f32[N], Y: inout f32[N]) for N:
+    short = local f32[N - 2]
+    for q in range(N - 2):
+        short[q] = X[q + 1]
+    for i in range(-3, N - 2):
+        row = local f32[i + 1]
+        for j in range(i + 1):
+            row[j] = short[j] * X[i]
+        for k in range(i + 1):
+            Y[k] += row[k]
+"""
+
+SLANTED_MASKS = """
+def slanted(X: f32[M, N], Y: inout f32[M, N]) for M, N:
+    for i_o in range(0, M, 4):
+        for i in range(i_o, min(i_o + 4, M)):  # unrolled
+            for k in range(N):
+                for j_o in range(0, N, 8):
+                    for j in range(j_o, min(j_o + 8, N)):  # vectorized
+                        if -j - j//2 + N + k >= 0:
+                            if j - k >= 0:
+                                Y[i, j] += X[i, j]
+"""
+
 KERNELS: dict[str, tuple[str, tuple[dict[str, int], ...]]] = {
     "packed": (
         PACKED_MATMUL,
@@ -166,5 +208,8 @@ KERNELS: dict[str, tuple[str, tuple[dict[str, int], ...]]] = {
     "private": (PRIVATE, ({"N": 13},)),
     "two_stages": (TWO_STAGES, ({"N": 40},)),
     "fixed": (FIXED, ({},)),
+    "sized_by_loops": (SIZED_BY_LOOPS, ({"N": 0}, {"N": 1}, {"N": 9})),
+    "slanted_masks": (SLANTED_MASKS, ({"M": 4, "N": 24}, {"M": 3, "N": 13})),
+    "empty_tiles": (EMPTY_TILES, ({"M": 3},)),
 }
 """Text and sizes to run it at, with and without tails."""
