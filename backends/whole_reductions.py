@@ -28,7 +28,7 @@ class WholeReductions:
 
     def write(self, loop: For, tile: TileLoop, point: Point) -> bool:
         """Write `for l: s += part[l]` over all lanes of a vector as one reduction."""
-        if point.lanes or loop.step != 1 or len(loop.body.statements) != 1:
+        if loop.step != 1 or len(loop.body.statements) != 1:
             return False
         leaf = loop.body.statements[0]
         if not isinstance(leaf, Reduce) or not isinstance(leaf.value, Load):

@@ -55,6 +55,16 @@ def rows(end: str, value: str = "part[l]") -> str:
     return text.replace("+= part[l]", f"+= {value}")
 
 
+IN_LANES = """
+def lanes(X: T[M, 16], S: inout T[M], Y: inout T[M, 16]) for M:
+    for i in range(M):
+        part = local T[8] in registers
+        for v in range(8):  # vectorized
+            part[v] = X[i, v]
+        for j in range(16):  # vectorized
+            for l in range(8):  # unrolled
+                Y[i, j] += part[l]
+"""
 WHOLE = {
     "rows": (ROWS, 1),
     "product": (ROWS.replace("S[i] += part[l]", "S[i] *= part[l]"), 1),
@@ -65,6 +75,7 @@ WHOLE = {
     "from eight, less eight": (rows("8, 16", "part[l - 8]"), 1),
     "a column": (SQUARE, 1),
     "full tiles": (TILES, 4),
+    "for every lane": (IN_LANES, 1),
     "all that exist": (rows("min(16, M)"), 1),
 }
 """Programs, and how many operations on all lanes of a vector they have."""
