@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..ir.affine import Affine, constant
 from ..ir.dtypes import DType
-from ..ir.nodes import Alloc, Memory
+from ..ir.nodes import Alloc
 from .expressions import Expressions, Value
 from .point import Point
 from .registers import RegisterLayout
@@ -52,14 +52,10 @@ class Declarations:
         """Give a local tensor variables, or memory."""
         tensor = alloc.tensor
         layout = self._layouts.get(tensor.name)
-        self.registers.pop(tensor.name, None)
-        self.storage.pop(tensor.name, None)
-        if alloc.memory is Memory.REGISTER and layout is not None:
+        if layout is not None:
             region = Region("")
             self._writer.stack[-1].items.append(region)
             depth = len(self._writer.stack) - point.branches
-            if point.lanes:
-                layout = RegisterLayout(None, 0)
             self.registers[tensor.name] = Registers(
                 layout, tensor.dtype, point.lanes, region, depth, set()
             )
@@ -96,7 +92,7 @@ class Declarations:
         strides = [Stride(1)]
         for position in range(len(extents) - 1, 0, -1):
             strides.append(self._times(tensor, strides[-1], extents[position], depth))
-        return strides[::-1][len(strides) - len(extents) :] if extents else []
+        return strides[::-1] if extents else []
 
     def _times(self, tensor: str, stride: Stride, extent: Affine, depth: int) -> Stride:
         if extent.is_constant:

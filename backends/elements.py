@@ -198,7 +198,7 @@ class Elements:
     ) -> Value:
         expressions = self._expressions
         storage = self._declared.storage[load.tensor]
-        index, private = self._index(load, point, safe=target)
+        index = self._index(load, point)
         offset = self._addresses.offset(storage, index)
         unsafe = id(load) in self._plan.unsafe or target
         scalars = masks.scalars if target else ()
@@ -212,7 +212,7 @@ class Elements:
             if narrow:
                 return self._loaded(load, text, 0)
             # What is converted first is spread over the lanes after that.
-            if lanes and not private and load.dtype.bytes >= 4:
+            if lanes and load.dtype.bytes >= 4:
                 token = expressions.token(load.dtype, lanes)
                 text = expressions.call("load_splat", storage.base, offset.text, token)
             else:
@@ -256,15 +256,13 @@ class Elements:
             total = expressions.call("add", total, text) if total else text
         return total
 
-    def _index(
-        self, access: Load | Store | Reduce, point: Point, safe: bool
-    ) -> tuple[tuple[Affine, ...], bool]:
-        """Return the subscripts over integer variables.
+    def _index(self, access: Load | Store | Reduce, point: Point) -> tuple[Affine, ...]:
+        """Return the subscripts over integer variables, and the lane where it is one.
 
         What a dead iteration reads from a parameter is moved to the last live one.
         """
         exact = dict(point.exact)
-        if not safe and id(access) in self._plan.unsafe:
+        if id(access) in self._plan.unsafe:
             for axis, limits in point.limits.items():
                 dropped = any(axis in form.names() for form in self._dropped)
                 if dropped and any(axis in form.names() for form in access.index):
@@ -272,7 +270,7 @@ class Elements:
         index = tuple(form.substitute(exact) for form in access.index)
         storage = self._declared.storage[access.tensor]
         private = len(storage.strides) > len(index)
-        return ((*index, name(LANE)) if private else index), private
+        return (*index, name(LANE)) if private else index
 
     def _clamp(self, axis: str, form: Affine, limits: tuple[str, ...]) -> str:
         text = self._addresses.integer(form)
@@ -343,7 +341,7 @@ class Elements:
     ) -> None:
         expressions = self._expressions
         storage = self._declared.storage[leaf.tensor]
-        index, _ = self._index(leaf, point, safe=True)
+        index = self._index(leaf, point)
         offset = self._addresses.offset(storage, index)
         arguments = [storage.base, offset.text]
         operation, text = "store", value.text

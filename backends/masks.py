@@ -31,16 +31,16 @@ class LaneMasks:
         result = texts[0]
         for text in texts[1:]:
             both = self._expressions.call("logical_and", result, text)
-            result = self._named_mask(both, 0)
+            result = self._named_mask(both)
         for form in scalars:
             number = self._addresses.integer(form)
             text = self._expressions.call("mask_where", number, result)
-            result = self._named_mask(text, 0)
+            result = self._named_mask(text)
         return result
 
-    def _named_mask(self, text: str, depth: int) -> str:
-        depths = map(self._writer.depth, identifiers_in(text))
-        return self._writer.named("mask", text, max([depth, *depths]), owner="")
+    def _named_mask(self, text: str) -> str:
+        depth = max(map(self._writer.depth, identifiers_in(text)))
+        return self._writer.named("mask", text, depth, owner="")
 
     def _lane_mask(self, form: Affine, point: Point) -> str:
         """Return the mask of the lanes in which *form* is >= 0."""
@@ -55,4 +55,4 @@ class LaneMasks:
             integers = expressions.lane_integers(form, lanes)
             zero = expressions.call("splat", "0", expressions.token(i64, lanes))
             text = expressions.call("ge", integers, zero)
-        return self._named_mask(text, 0)
+        return self._named_mask(text)

@@ -174,6 +174,8 @@ def _layout_of(access: _Access, depth: int) -> RegisterLayout | None:
     index, counters = access.index, {}
     for loop in tiles:
         tile = tile_loop(loop)
+        if not tile.extent:
+            return RegisterLayout(None, 0)  # it never runs, and suits any layout
         counters[f"@{loop.axis}"] = (loop, tile.extent)
         form = tile.start + name(f"@{loop.axis}")
         index = tuple(subscript.substitute({loop.axis: form}) for subscript in index)

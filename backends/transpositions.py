@@ -70,9 +70,9 @@ class Transpositions:
         Not so where masks are needed, or the value reads what is written.
         """
         place = self._declared.storage.get(leaf.tensor)
-        guards = self._plan.leaves[id(leaf)].guards
-        if place is None or len(leaf.index) != len(place.strides) or not leaf.index:
+        if place is None:
             return False
+        guards = self._plan.leaves[id(leaf)].guards
         if any(guard.full not in point.assumed for guard in guards):
             return False
         if any(read.tensor == leaf.tensor for read in reads(leaf)):
@@ -81,7 +81,6 @@ class Transpositions:
         return (
             place.strides[-1] == Stride(1)
             and not any(axis in form.names() for form in outer)
-            and last.coefficient(axis) == 1
             and axis not in (last - name(axis)).names()
             and LANE not in last.names()
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ir.affine import name
+from ..ir.affine import constant, name
 from ..ir.nodes import For, Load, Reduce
 from .declarations import Declarations
 from .elements import UPDATES, Elements
@@ -28,37 +28,43 @@ class WholeReductions:
 
     def write(self, loop: For, tile: TileLoop, point: Point) -> bool:
         """Write `for l: s += part[l]` over all lanes of a vector as one reduction."""
-        if len(loop.body.statements) != 1 or point.lanes:
+        if loop.step != 1 or len(loop.body.statements) != 1:
             return False
         leaf = loop.body.statements[0]
         if not isinstance(leaf, Reduce) or not isinstance(leaf.value, Load):
             return False
-        if any(loop.axis in form.names() for form in leaf.index) or tile.guards:
+        if any(loop.axis in form.names() for form in leaf.index):
             return False
-        plan = self._plan.leaves[id(leaf)]
-        if any(g.full not in point.assumed for g in plan.guards):
+        guards = self._plan.leaves[id(leaf)].guards
+        if any(guard.full not in point.assumed for guard in guards):
             return False
-        source = self._declared.registers.get(leaf.value.tensor)
-        if source is None or source.private_lanes or loop.step != 1:
+        groups = self._groups(leaf.value, loop, tile, point)
+        if not groups:
             return False
-        dimension, lanes = source.layout.lane_dimension, source.layout.lanes
-        if dimension is None or tile.extent % lanes or lanes & (lanes - 1):
-            return False
-        index = [point.at(f) for f in leaf.value.index]
-        along = index[dimension] - name(loop.axis) + point.at(tile.start)
-        if any(loop.axis in form.names() for form in (*index[:dimension], along)):
-            return False
-        if not along.is_constant or along.constant % lanes:
-            return False
-        groups, tensor = [], leaf.value.tensor
-        for offset in range(0, tile.extent, lanes):
-            index[dimension] = along + offset
-            groups.append(self._declared.register_name(tensor, tuple(index)))
-            self._declared.see_started(source, groups[-1])
         total = groups[0]
         for group in groups[1:]:
             total = self._expressions.call(UPDATES[leaf.op], total, group)
-        reduce_ = f"reduce_{leaf.op.value}"
-        value = Value(self._expressions.call(reduce_, total), leaf.value.dtype, 0)
-        self._elements.combine(leaf, value, point)
+        text = self._expressions.call(f"reduce_{leaf.op.value}", total)
+        self._elements.combine(leaf, Value(text, leaf.value.dtype, 0), point)
         return True
+
+    def _groups(self, load: Load, loop: For, tile: TileLoop, point: Point) -> list[str]:
+        """Return the vectors whose lanes *load* reads in *loop*, none if not whole."""
+        source = self._declared.registers.get(load.tensor)
+        if source is None or source.layout.lane_dimension is None:
+            return []
+        dimension, lanes = source.layout.lane_dimension, source.layout.lanes
+        index = [point.at(form) for form in load.index]
+        # The first lane that is read; a form over other names is that of another loop.
+        index[dimension] += point.at(tile.start) - name(loop.axis)
+        if any(loop.axis in form.names() for form in index):
+            return []
+        first = index[dimension].constant
+        if first % lanes or tile.extent % lanes:
+            return []
+        groups = []
+        for lane in range(first, first + tile.extent, lanes):
+            index[dimension] = constant(lane)
+            groups.append(self._declared.register_name(load.tensor, tuple(index)))
+            self._declared.see_started(source, groups[-1])
+        return groups

@@ -144,6 +144,105 @@ def fixed(A: f32[32, 8], C: output f32[32, 16]):
                 C[i, j] = A[i, 0]
 """
 
+READ_IN_LOOPS = """
+def read_in_loops(X: f32[N], Y: inout f32[N + 1], S: inout f32[N]) for N:
+    for i in range(N):
+        S[i] += Y[0]
+        for j in range(2):
+            S[i] += Y[0]
+            Y[0] += X[i]
+"""
+
+TWO_BOUNDS = """
+def two_bounds(X: f32[M, N], Y: inout f32[M, N]) for M, N:
+    for i in range(M):
+        for j_o in range(0, N, 8):
+            for j in range(j_o, min(j_o + 8, N, M)):  # vectorized
+                if N - 3 - j >= 0:
+                    Y[i, j] += X[i, j]
+            for q in range(j_o, min(j_o + 8, N)):  # vectorized
+                if N + 1 - q >= 0:
+                    if N - 1 - q//2 >= 0:
+                        Y[i, q] += X[i, q]
+"""
+
+OTHER_GUARDS = """
+def other_guards(X: f32[M + 1], Y: inout f32[M]) for M:
+    for i_o in range(0, M, 4):
+        T = local f32[4] in registers
+        for i in range(i_o, min(i_o + 4, M)):  # unrolled
+            T[i - i_o] = X[i]
+        for q in range(i_o, min(i_o + 4, M - 1)):  # unrolled
+            T[q - i_o] = X[q + 1] + X[q]
+        for r in range(i_o, min(i_o + 4, M)):  # unrolled
+            Y[r] += T[r - i_o]
+"""
+
+INSERTED_LANES = """
+def inserted(X: f32[M], Y: inout f32[M, 8]) for M:
+    for i in range(M):
+        one = local f32[8] in registers
+        for u in range(8):  # unrolled
+            one[u] = X[i]
+        for v in range(8):  # vectorized
+            Y[i, v] += one[v]
+        two = local f32[8] in registers
+        for k in range(2):
+            for w in range(8):  # vectorized
+                two[w] = Y[i, w]
+        for x in range(8):  # vectorized
+            Y[i, x] += two[x]
+"""
+
+UNEVEN_LANES = """
+def uneven(X: f32[N, N], Y: inout f32[2*N, N]) for N:
+    for j_o in range(0, N, 8):
+        for j in range(j_o, min(j_o + 8, N)):  # vectorized
+            Y[j + j//2, j//3] = X[j//2, j//3] + X[j, j//2]
+"""
+
+EMPTY_TILES = """
+def empty(X: f32[M], Y: inout f32[M]) for M:
+    for i in range(M):
+        none = local f32[0] in registers
+        for r in range(0):  # vectorized
+            none[r] = 0.0
+        some = local f32[8] in registers
+        for v in range(8):  # vectorized
+            some[v] = X[i]
+        for v_n in range(0):  # vectorized
+            some[v_n] = 0.0
+        for u in range(0):  # unrolled
+            Y[i] += none[u]
+        for l in range(8):  # unrolled
+            Y[i] += some[l]
+"""
+
+SIZED_BY_LOOPS = """
+def sized(X: f32[N], Y: inout f32[N]) for N:
+    short = local f32[N - 2]
+    for q in range(N - 2):
+        short[q] = X[q + 1]
+    for i in range(-3, N - 2):
+        row = local f32[i + 1]
+        for j in range(i + 1):
+            row[j] = short[j] * X[i]
+        for k in range(i + 1):
+            Y[k] += row[k]
+"""
+
+SLANTED_MASKS = """
+def slanted(X: f32[M, N], Y: inout f32[M, N]) for M, N:
+    for i_o in range(0, M, 4):
+        for i in range(i_o, min(i_o + 4, M)):  # unrolled
+            for k in range(N):
+                for j_o in range(0, N, 8):
+                    for j in range(j_o, min(j_o + 8, N)):  # vectorized
+                        if -j - j//2 + N + k >= 0:
+                            if j - k >= 0:
+                                Y[i, j] += X[i, j]
+"""
+
 KERNELS: dict[str, tuple[str, tuple[dict[str, int], ...]]] = {
     "packed": (
         PACKED_MATMUL,
@@ -166,5 +265,13 @@ KERNELS: dict[str, tuple[str, tuple[dict[str, int], ...]]] = {
     "private": (PRIVATE, ({"N": 13},)),
     "two_stages": (TWO_STAGES, ({"N": 40},)),
     "fixed": (FIXED, ({},)),
+    "sized_by_loops": (SIZED_BY_LOOPS, ({"N": 0}, {"N": 1}, {"N": 9})),
+    "slanted_masks": (SLANTED_MASKS, ({"M": 4, "N": 24}, {"M": 3, "N": 13})),
+    "read_in_loops": (READ_IN_LOOPS, ({"N": 3},)),
+    "two_bounds": (TWO_BOUNDS, ({"M": 5, "N": 21}, {"M": 21, "N": 13})),
+    "other_guards": (OTHER_GUARDS, ({"M": 8}, {"M": 7}, {"M": 5}, {"M": 1})),
+    "inserted_lanes": (INSERTED_LANES, ({"M": 3},)),
+    "uneven_lanes": (UNEVEN_LANES, ({"N": 8}, {"N": 13}, {"N": 1})),
+    "empty_tiles": (EMPTY_TILES, ({"M": 3},)),
 }
 """Text and sizes to run it at, with and without tails."""
