@@ -84,7 +84,7 @@ def noise_floor(same: Sequence[float]) -> float:
     """
     interval = median_interval(same)
     if interval.high == float("inf"):
-        reach = max((abs(value - 1.0) for value in same), default=0.0)
+        reach = max(abs(value - 1.0) for value in same)
     else:
         reach = max(abs(interval.low - 1.0), abs(interval.high - 1.0))
     return max(FLOOR, reach)

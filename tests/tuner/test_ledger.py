@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tdsl.errors import CacheError
-from tdsl.tuner.ledger import Ledger
+from tdsl.tuner.ledger import Ledger, survey
 from tdsl.tuner.records import Record
 
 from .fakes import KEY
@@ -58,6 +58,15 @@ def test_other_keys_are_kept_but_not_read(path: Path) -> None:
     other = replace(KEY, threads=2)
     assert Ledger.open(path, other).records == []
     assert other.digest() != KEY.digest()
+
+
+def test_a_survey_counts_records_of_all_keys_and_corrupt_lines(path: Path) -> None:
+    Ledger.open(path, KEY).append(record("a"))
+    other = Ledger.open(path, replace(KEY, threads=2))
+    other.append(record("b"))
+    with path.open("a") as stream:
+        stream.write("no record\n\n{}\n[]\n")
+    assert survey(path) == (2, 3)
 
 
 def test_a_torn_last_line_is_healed(path: Path) -> None:

@@ -77,7 +77,7 @@ def test_the_interval_is_that_of_the_sign_test(count: int, skipped: int | None) 
     """Ranks from the usual table for the median at 95 %."""
     interval = median_interval([float(i) for i in range(count)])
     if skipped is None:
-        assert interval.high == float("inf")
+        assert (interval.low, interval.high) == (0.0, float("inf"))
     else:
         assert (interval.low, interval.high) == (skipped, count - 1 - skipped)
 
@@ -98,6 +98,8 @@ def test_judge() -> None:
     assert judge(Interval(0.97, 0.98, 0.995), 0.01) == "tie"
     assert judge(Interval(0.90, 0.92, 0.95), 0.06) == "tie"
     assert judge(Interval(0.996, 0.997, 0.998), 0.0) == "tie"
+    assert judge(Interval(0.5, 0.6, 0.75), 0.25) == "tie"  # no more than the noise
+    assert judge(Interval(1.25, 1.3, 1.5), 0.25) == "tie"
 
 
 def test_noise_floor() -> None:
@@ -105,6 +107,14 @@ def test_noise_floor() -> None:
     assert noise_floor([0.97, 0.98, 1.0, 1.0, 1.0, 1.0, 1.0, 1.02, 1.04]) == (
         pytest.approx(0.02)
     )
+    assert noise_floor([1.0, 1.0, 1.0, 1.0, 1.25, 1.25, 1.25]) == 0.25
+    assert noise_floor([0.75, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0]) == 0.25
+
+
+def test_few_rounds_show_all_the_noise_they_have() -> None:
+    assert noise_floor([1.0, 1.25]) == 0.25
+    assert noise_floor([1.25, 0.5, 1.0]) == 0.5
+    assert noise_floor([1.0]) == FLOOR
 
 
 @pytest.mark.parametrize("drift", [-2.0, -0.5, 0.0, 0.5, 2.0, 10.0])
