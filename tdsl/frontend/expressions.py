@@ -389,16 +389,12 @@ class ExpressionParser:
             return binding
         if binding is None:
             found = self.names.resolve(node.value)
-            if isinstance(found, np.ndarray):
+            if isinstance(found, np.ndarray | list | tuple):
+                is_array = isinstance(found, np.ndarray)
+                kind = "NumPy array" if is_array else type(found).__name__
                 raise self.source.type_error(
                     node.value,
-                    f"`{node.value.id}` is a NumPy array: pass it as a parameter",
-                )
-            if isinstance(found, list | tuple):
-                raise self.source.type_error(
-                    node.value,
-                    f"`{node.value.id}` is a {type(found).__name__}: pass it as a "
-                    "parameter, an array",
+                    f"`{node.value.id}` is a {kind}: pass it as a parameter",
                 )
         raise self.source.type_error(
             node.value, f"`{node.value.id}` is no tensor, so it has no subscripts"

@@ -217,7 +217,7 @@ CASES = (
         """,
         KernelTypeError,
         "GL",
-        "`GL` is a list: pass it as a parameter, an array",
+        "`GL` is a list: pass it as a parameter",
     ),
     Misuse(
         "closure_text",
