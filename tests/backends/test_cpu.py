@@ -322,6 +322,20 @@ def inner(X: f32[N], Y: inout f32[N]) for N:
     check(compiled, {"N": 44})
 
 
+def test_a_scalar_that_threads_share_is_in_memory() -> None:
+    """It is an array without extents."""
+    text = """
+def shifted(X: f32[N], Y: inout f32[N]) for N:
+    s = local f32 in registers
+    s = (X[0] + 1.0)
+    for t in range(2):
+        for i in range(N):  # parallel
+            Y[i] = (s * X[i])
+"""
+    compiled = compile_function(read_function(text), host(), parallel=True)
+    check(compiled, {"N": 9})
+
+
 def test_a_local_array_whose_bytes_are_no_i64_is_refused() -> None:
     """Its size would wrap around, to memory that is far too small."""
     text = """
