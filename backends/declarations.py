@@ -77,10 +77,10 @@ class Declarations:
         self._allocated.add(tensor.name)
         region = writer.stack[depth]
         self._expressions.use("address", "keep", "reserve")
-        sizes = [*map(addresses.integer, extents)] or ["1"]
-        region.items.append(
-            f"{memory} = reserve({tensor.dtype.bytes}, {', '.join(sizes)})"
-        )
+        # Numba cannot loop over no extents: a scalar is a row of one element.
+        extents = extents or [constant(1)]
+        sizes = [str(tensor.dtype.bytes), *map(addresses.integer, extents)]
+        region.items.append(f"{memory} = reserve({', '.join(sizes)})")
         region.items.append(f"{base} = (address({memory}) + 63) & -64")
         region.tail.append(f"keep({memory})")
         self.storage[tensor.name] = Storage(

@@ -3,9 +3,9 @@
 Each limit is a contender whose time is that of one part of the kernel's work alone, at
 the speed measured in that round:
 
-    memory       every parameter read or written once, from memory
-    cache        all loads and stores, of arrays as large as the kernel's
-    near cache   all loads and stores, of arrays that fit in half of the first cache
+    memory       every parameter read or written once, in arrays as large as the largest
+    cache        all loads and stores, in arrays as large as the largest parameter
+    near cache   all loads and stores, in arrays that fit in half of the first cache
     arithmetic   all operations, as multiply-adds in registers
 
 Memory is a limit to arrays that no cache holds, the cache to others. No schedule beats
@@ -32,7 +32,7 @@ from .worker import Workload
 
 _SLACK = 1.1  # how far below a limit a time may come by noise
 _SECONDS = 0.2  # to measure a speed for, once a round
-_FAR = 1 << 26  # bytes of an array that is in no cache
+_LARGEST = 1 << 28  # bytes of an array to measure memory with
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +109,16 @@ def _measure(
     benchmark: Benchmark, dims: dict[str, int], limit: str, threads: int
 ) -> Callable[[], float]:
     function, target = benchmark.kernel.function, host()
-    sizes = array_bytes(function, dims)
     if limit == "arithmetic":
         flops = cost(function, dims).flops
         return lambda: flops / _flops_a_second(benchmark.precision, threads)
-    work = moved(function, dims)
-    if limit == "memory":
-        work, size = parameter_bytes(function, dims), _FAR
-    elif limit == "cache":
-        sizes = array_bytes(function, dims)
-        size = sum(sizes) // len(sizes)
-    else:
+    size = min(max(array_bytes(function, dims)), _LARGEST)
+    if limit == "near cache":
         size = target.l1 * threads // 4
+    if limit == "memory":
+        work = parameter_bytes(function, dims)
+    else:
+        work = moved(function, dims)
 
     def measure() -> float:
         speeds = measure_traffic(target, size=size, threads=threads, seconds=_SECONDS)

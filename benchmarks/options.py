@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from tdsl.cli.arguments import duration, positive
+from tdsl.cli.arguments import duration, whole
 
 from .report import Row, as_json, machine, note, table
 
@@ -15,7 +15,7 @@ def add_options(
 ) -> argparse.ArgumentParser:
     """Add the options that every race takes; *contenders* lists those it knows."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--threads", type=positive, default=1, metavar="N")
+    parser.add_argument("--threads", type=whole(1), default=1, metavar="N")
     parser.add_argument(
         "--contenders",
         type=names_among(contenders),
@@ -24,7 +24,7 @@ def add_options(
         help=f"which to run, among {', '.join(contenders)} (default: all)",
     )
     add_budget(parser, "problem", 120)
-    parser.add_argument("--rounds", type=positive, default=15, metavar="N")
+    parser.add_argument("--rounds", type=whole(1), default=15, metavar="N")
     parser.add_argument(
         "--seconds",
         type=duration,

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from examples.polybench import NAMES, Benchmark, load
-from tdsl.cli.arguments import positive
+from tdsl.cli.arguments import whole
 from tdsl.paths import cache_folder
 
 from .contenders import Problem, tune
@@ -236,7 +236,7 @@ def parser() -> argparse.ArgumentParser:
     made.formatter_class = argparse.RawDescriptionHelpFormatter
     made.add_argument("--kernels", type=names_among(NAMES), default=list(NAMES))
     made.add_argument("--contenders", type=names_among(ALL), default=list(ALL))
-    made.add_argument("--threads", type=positive, default=2, metavar="N")
+    made.add_argument("--threads", type=whole(1), default=2, metavar="N")
     add_budget(made, "kernel", 60)
     made.add_argument(
         "--sizes",
@@ -244,7 +244,7 @@ def parser() -> argparse.ArgumentParser:
         choices=("mini", "small", "medium", "large", "bench"),
         help="which preset of each kernel to measure (default: bench)",
     )
-    made.add_argument("--rounds", type=positive, default=5, metavar="N")
+    made.add_argument("--rounds", type=whole(1), default=5, metavar="N")
     made.add_argument(
         "--record",
         type=Path,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import gcd
-from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -323,6 +322,20 @@ def inner(X: f32[N], Y: inout f32[N]) for N:
     check(compiled, {"N": 44})
 
 
+def test_a_scalar_that_threads_share_is_in_memory() -> None:
+    """It is an array without extents."""
+    text = """
+def shifted(X: f32[N], Y: inout f32[N]) for N:
+    s = local f32 in registers
+    s = (X[0] + 1.0)
+    for t in range(2):
+        for i in range(N):  # parallel
+            Y[i] = (s * X[i])
+"""
+    compiled = compile_function(read_function(text), host(), parallel=True)
+    check(compiled, {"N": 9})
+
+
 def test_a_local_array_whose_bytes_are_no_i64_is_refused() -> None:
     """Its size would wrap around, to memory that is far too small."""
     text = """
@@ -340,22 +353,6 @@ def corner(X: f32[K], Y: inout f32[K], P: f32[M], Q: f32[N]) for M, N, K:
         compiled.entry_for(("C", "C", "A", "A"))(
             x, x.copy(), many, many, *(x.size,) * 3
         )
-
-
-def test_a_local_number_that_threads_read_has_memory() -> None:
-    text = """
-    def moved(x: f32[N], y: output f32[N]) for N:
-        s = local f32 in registers
-        s = x[0] + x[0]
-        for t in range(0, 2):
-            for i in range(0, N):  # parallel
-                y[i] = s + x[i]
-    """
-    x, y = np.array([1, 2, 4], np.float32), np.zeros(3, np.float32)
-    compiled = compile_function(read_function(dedent(text)), host())
-    assert "reserve(4, 1)" in compiled.source_for(["C", "C"]).text
-    call(compiled, {"x": x, "y": y}, {"N": 3})
-    assert y.tolist() == [3, 4, 6]
 
 
 def test_what_is_dealt_out_stays_in_i64() -> None:
