@@ -100,7 +100,7 @@ def test_one_wrong_element_is_found(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    module = sys.modules["examples.polybench.gemm"]
+    module = sys.modules[polybench.load("gemm").kernel.__module__]
     monkeypatch.setattr(module, "reference", wrong_by(factor))
     assert command.main(["--check", "gemm", "--sizes", "primes"]) == code
     printed = capsys.readouterr().out
