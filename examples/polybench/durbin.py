@@ -20,7 +20,7 @@ SIZES = {
     "small": {"N": 120},
     "medium": {"N": 400},
     "large": {"N": 2000},
-    "bench": {"N": 20000},
+    "bench": {"N": 22000},
 }
 
 # The recursion divides by what may be 0 for all that its error bound knows.
