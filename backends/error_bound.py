@@ -65,7 +65,7 @@ ITERATIONS_A_SECOND = 2e7
 CORRELATED_STATEMENTS = 100
 """From how many statements on arrays on a program counts as a recursion."""
 
-CORRELATED_ITERATIONS = 1e9
+CORRELATED_ITERATIONS = 5e8
 """How many iterations a closer look at a recursion may take, at most."""
 
 _FINAL = 1 + 2.0**-20
