@@ -100,6 +100,7 @@ def test_a_default_that_fails_leads_nothing(where: str, ledger: Path) -> None:
     made = contest(ledger, Script([LOST], compiling))
     made.open_with(DEFAULT)
     assert made.default is made.best is made.reference is None
+    assert (made.best_ratio, made.best_seconds) == (1.0, None)
     (record,) = made.journal.trials.values()
     assert record.status == "failed"
     assert record.compile_seconds == (0.0 if where == "compile" else 2.0)
@@ -154,6 +155,17 @@ def test_who_wins_one_look_only_does_not_lead(
     assert made.enter(ONE, 0.0) == ratio
     assert made.best is DEFAULT and made.best_ratio == 1.0
     assert made.journal.trials[ONE.identity].ratio == ratio
+
+
+@pytest.mark.parametrize(("second", "leads"), [(0.98, True), (0.987, False)])
+def test_the_second_look_wins_by_half_the_noise(
+    second: float, leads: bool, ledger: Path
+) -> None:
+    wild = Measurement((1.0, 1.5) * 5, (1.0,) * 10)
+    made = contest(ledger, Script([wild, (0.5, 1.0), (second, 1.0)]))
+    made.open_with(DEFAULT)
+    made.enter(ONE, 0.0)
+    assert made.noise == 0.03 and (made.best is ONE) == leads
 
 
 def test_a_tie_is_not_looked_at_again(ledger: Path) -> None:
