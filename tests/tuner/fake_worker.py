@@ -36,6 +36,7 @@ class FakeEngine:
 
     def __init__(self) -> None:
         self.hoard: list[bytearray] = []
+        self.loaded: set[str] = set()
 
     def prepare(self, request: Request) -> Reply:
         return {"threads": os.environ["NUMBA_NUM_THREADS"]}
@@ -48,6 +49,7 @@ class FakeEngine:
             raise ValueError("no such instruction")
         if fate == "leak":
             self.hoard.append(bytearray(b"x" * 100_000_000))
+        self.loaded.add(name)
         return {}
 
     def check(self, name: str, sizes: Sizes) -> Reply:
@@ -65,6 +67,8 @@ class FakeEngine:
         return {"max_error_over_bound": 0.5}
 
     def run(self, name: str, sizes: Sizes) -> Subject:
+        if name not in self.loaded:
+            raise KeyError(name)
         if name == "broken-timed":
             raise ValueError("no such array")
         if name == "crash-timed":

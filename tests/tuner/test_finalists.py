@@ -62,6 +62,28 @@ def test_a_crash_in_the_second_process_only(
     assert lengths == {24}
 
 
+def test_what_a_lost_process_takes_along_may_not_load_again(
+    workers: crew.Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load, hands = crew.Hand.load, []
+    gone = Failure("compilation: crash", "gone")
+
+    def once(
+        hand: crew.Hand, name: str, program: Path, limit: float
+    ) -> float | Failure:
+        if name == "fragile":
+            if any(hand is each for each in hands):
+                return gone
+            hands.append(hand)
+        return load(hand, name, program, limit)
+
+    monkeypatch.setattr(crew.Hand, "load", once)
+    found = timed(workers, "fragile", "crash", "last")
+    assert found["fragile"] == gone
+    last = found["last"]
+    assert isinstance(last, FinalTiming) and len(last.samples) == 24
+
+
 def test_long_calls_are_checked_in_one_process(
     workers: crew.Crew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

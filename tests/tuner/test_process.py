@@ -105,6 +105,7 @@ def test_a_stop_interrupts_the_wait(worker: Worker) -> None:
 
 
 def test_a_pair_is_timed(worker: Worker) -> None:
+    load(worker, "ok")
     program = {"name": "ok", "sizes": []}
     never = float("inf")  # a busy machine may make one round of equals look hopeless
     limits = asdict(

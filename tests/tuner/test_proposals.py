@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import optuna
 import pytest
+from optuna.trial import TrialState
 
 from tdsl.tuner.proposals import LOCAL_EARLY, LOCAL_EVERY, Proposer
 from tdsl.tuner.records import Config
@@ -134,3 +136,25 @@ def test_the_seed_decides() -> None:
         return drawn(Proposer(SPACE, seed), lambda config: 1.0)
 
     assert order(1) == order(1) != order(2)
+
+
+def test_the_users_verbosity_of_optuna_is_left_alone() -> None:
+    before = optuna.logging.get_verbosity()
+    try:
+        optuna.logging.set_verbosity(optuna.logging.DEBUG)
+        Proposer(SPACE, 0)
+        assert optuna.logging.get_verbosity() == optuna.logging.DEBUG
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
+def test_the_sampler_is_told_the_answer_to_a_repeat() -> None:
+    """Or it would wait for it, and draw the same point again and again."""
+    proposer = Proposer(SPACE, 0)
+    answers = {config_key(c): float(c["rows"]) for c in SPACE.points() if c["pack"]}
+    while (proposal := proposer.propose(answers)) is not None:
+        proposer.tell(proposal, 1.0)
+    trials = proposer._study.trials
+    assert {trial.state for trial in trials} <= {TrialState.COMPLETE, TrialState.FAIL}
+    known = [t for t in trials if t.params["pack"] and t.state == TrialState.COMPLETE]
+    assert {t.value for t in known} == {1.0, 2.0, 4.0, 8.0, 16.0}
