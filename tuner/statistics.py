@@ -29,10 +29,6 @@ class Interval:
     median: float
     high: float
 
-    def scaled(self, factor: float) -> Interval:
-        """Return the interval of the quantity times *factor*."""
-        return Interval(self.low * factor, self.median * factor, self.high * factor)
-
     def __str__(self) -> str:
         return f"{self.median:.2f}x [{self.low:.2f}, {self.high:.2f}]"
 
@@ -95,6 +91,6 @@ def _skipped(count: int) -> int:
     skip, tail = -1, 0.0
     while True:
         tail += comb(count, skip + 1) / 2.0**count
-        if 2.0 * tail > RISK or skip + 1 > (count - 1) // 2:
+        if 2.0 * tail > RISK:  # before the middle: half the values are half the tail
             return skip
         skip += 1

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tdsl.errors import CacheError
-from tdsl.tuner.ledger import Ledger, survey
+from tdsl.tuner.ledger import Corruption, Ledger, survey
 from tdsl.tuner.records import Record
 
 from .fakes import KEY
@@ -58,6 +58,18 @@ def test_other_keys_are_kept_but_not_read(path: Path) -> None:
     other = replace(KEY, threads=2)
     assert Ledger.open(path, other).records == []
     assert other.digest() != KEY.digest()
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (2, "2 corrupt line(s) in the ledger (line 1, 2) are"),
+        (8, "(line 1, 2, 3, 4, 5, 6, 7, 8) are"),
+        (10, "(line 1, 2, 3, 4, 5, 6, 7, 8 and 2 more) are"),
+    ],
+)
+def test_at_most_eight_corrupt_lines_are_named(count: int, shown: str) -> None:
+    assert shown in str(Corruption(tuple(range(1, count + 1)), Path("aside")))
 
 
 def test_a_survey_counts_records_of_all_keys_and_corrupt_lines(path: Path) -> None:
