@@ -24,7 +24,6 @@ class FloorDiv:
         text = str(self.numerator)
         return f"{text if text.isidentifier() else f'({text})'}//{self.divisor}"
 
-
     def __lt__(self, other: Atom) -> bool:
         """Order the atoms of a form: names come first, then floors by their text."""
         return isinstance(other, FloorDiv) and str(self) < str(other)
