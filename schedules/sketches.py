@@ -211,7 +211,9 @@ class _Planner:
 
     def _tile_time(self, loop: For, plain: tuple[Part, ...]) -> None:
         """Let the sweeps in *loop*, covered by *plain*, run in tiles where they can."""
-        part = TimeTiles(loop, self._start, self._target, self._numerics, plain)
+        part = TimeTiles(
+            loop, self._start, self._legality, self._target, self._numerics, plain
+        )
         if part.leaning is not None:
             self.parts[loop.axis] = part
         else:

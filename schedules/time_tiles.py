@@ -38,6 +38,7 @@ class TimeTiles:
 
     time: For
     start: Schedule
+    legality: Legality
     target: Target
     numerics: Numerics
     plain: tuple[Part, ...]
@@ -152,9 +153,9 @@ class TimeTiles:
         inner = f"{self._rows}_i"
         if self._depth == 1:
             schedule = _one_by_one(schedule, inner)
-        legality = Legality(self.start.function)
+        known = loops(self.start.function)
         for axis in list(_lane_loops(loops(schedule.function)[f"{self.time.axis}_i"])):
-            if axis in loops(self.start.function) and not legality.is_concurrent(axis):
+            if axis in known and not self.legality.is_concurrent(axis):
                 continue
             loop = loops(schedule.function)[axis]
             dtypes = {d for leaf in leaves(loop.body) for d in value_dtypes(leaf)}

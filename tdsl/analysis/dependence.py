@@ -23,6 +23,9 @@ from .witness import Concrete
 NAME = "concurrent loops"
 
 
+Clash = tuple[Occurrence, Occurrence, Access, Map]
+
+
 @dataclass(frozen=True, slots=True)
 class Dependence:
     """Two iterations of *axis* that touch one element, at least one writing it.
@@ -58,7 +61,7 @@ def check_concurrent_loops(model: Model) -> Check:
     if loops and uneven:
         wider = build_model(model.function, every_step=True)
     for loop in loops:
-        if wider is not model and not any(find_conflicts(wider, loop.axis)):
+        if wider is not model and not any(clashes(wider, loop.axis)):
             continue
         for conflict in find_conflicts(model, loop.axis):
             reason = f"{loop.kind.value} {conflict}"
@@ -106,6 +109,14 @@ def find_conflicts(
     model: Model, axis: str, ignored: frozenset[str] = frozenset()
 ) -> Iterator[Dependence]:
     """Yield iterations of *axis* that conflict, one pair for two accesses."""
+    for clash in clashes(model, axis, ignored):
+        yield _dependence(model, axis, *clash)
+
+
+def clashes(
+    model: Model, axis: str, ignored: frozenset[str] = frozenset()
+) -> Iterator[Clash]:
+    """Yield a writer, another occurrence, its access, and when the two conflict."""
     inside = [o for o in model.occurrences if axis in o.axes]
     for number, writer in enumerate(inside):
         tensor = writer.write.tensor
@@ -118,7 +129,7 @@ def find_conflicts(
                     continue
                 relation = _clash(model, axis, writer, other, access)
                 if relation is not None:
-                    yield _dependence(model, axis, writer, other, access, relation)
+                    yield writer, other, access, relation
 
 
 def _clash(

@@ -69,7 +69,8 @@ def last_writers(
             relation = same_prefix(relations[writer.name], slot.level)
             if slot.carried:
                 relation = earlier_image(relation, slot.level)
-            relation = relation.intersect_domain(remaining)
+            if found:  # before, all of its domain remains
+                relation = relation.intersect_domain(remaining)
             if not relation.is_empty():
                 candidates.append((writer, relation))
         if not candidates:

@@ -7,10 +7,23 @@ is not concurrent and must not be distributed. Memory counts here, not values.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
-from ..ir.nodes import Alloc, For, Function, Gather, Load, Reduce, Scatter, Store
+from ..ir.nodes import (
+    Alloc,
+    Block,
+    For,
+    Function,
+    Gather,
+    If,
+    Load,
+    Reduce,
+    Scatter,
+    Stmt,
+    Store,
+)
 from ..ir.walk import walk
-from .dependence import Dependence, find_conflict
+from .dependence import Dependence, clashes, find_conflict
 from .model import Access, Model, Occurrence, build_model
 from .sets import IslError, UnsupportedError, bounded, later_image, same_prefix
 from .validate import LOCK
@@ -20,23 +33,22 @@ OPERATIONS = 100_000
 
 
 class Legality:
-    """Answers about one function, whose model is built once."""
+    """Answers about the loops of one function.
+
+    A question about a loop needs a model of that loop alone, which then serves those
+    about loops inside as well.
+    """
 
     def __init__(self, function: Function) -> None:
         """Ask about *function*."""
         self._function = function
-        self._model: Model | None = None
+        self._models: dict[str, Model | None] = {}
         self._concurrent: dict[str, bool] = {}
-        try:
-            with LOCK, bounded(OPERATIONS):
-                self._model = build_model(function)
-        except (UnsupportedError, IslError):
-            return
 
     def is_concurrent(self, axis: str) -> bool:
         """Whether no two iterations of *axis* touch an element that one writes."""
         if axis not in self._concurrent:
-            self._concurrent[axis] = self._ask_concurrent(axis)
+            self._concurrent[axis] = not self._has_clash(axis)
         return self._concurrent[axis]
 
     def carried(self, axis: str, tensor: str) -> Dependence | None:
@@ -44,12 +56,13 @@ class Legality:
 
         None where integer sets do not find one, even if there may be one.
         """
-        if self._model is None:
+        model = self._model(axis)
+        if model is None:
             return None
-        others = frozenset(self._model.storage) - {tensor}
+        others = frozenset(model.storage) - {tensor}
         try:
             with LOCK, bounded(OPERATIONS):
-                return find_conflict(self._model, axis, others)
+                return find_conflict(model, axis, others)
         except IslError:
             return None
 
@@ -59,27 +72,23 @@ class Legality:
         None if they share others as well, or a tensor that they also read.
         """
         sums = _only_summed(loop)
-        if self._model is None or not sums:
+        if not sums or self._has_clash(loop.axis, frozenset(sums)):
             return None
-        try:
-            with LOCK, bounded(OPERATIONS):
-                conflict = find_conflict(self._model, loop.axis, frozenset(sums))
-        except IslError:
-            return None
-        return None if conflict else sums
+        return sums
 
     def feeds_itself(self, axis: str) -> bool:
         """Whether an iteration of *axis* may read what an earlier one has written.
 
         The value that an update continues from does not count.
         """
-        if self._model is None:
+        model = self._model(axis)
+        if model is None:
             return True
-        inside = [o for o in self._model.occurrences if axis in o.axes]
+        inside = [o for o in model.occurrences if axis in o.axes]
         try:
             with LOCK, bounded(OPERATIONS):
                 return any(
-                    _meets(self._model, axis, a, a.write, read, in_text=False)
+                    _meets(model, axis, a, a.write, read, in_text=False)
                     for a in inside
                     for b in inside
                     for read in b.reads
@@ -111,15 +120,16 @@ class Legality:
 
     def _depends(self, loop: For, first: int, second: int) -> bool:
         """Whether *second* touches what *first* touched before it, one writing."""
-        if self._model is None:
+        model = self._model(loop.axis)
+        if model is None:
             return True
         try:
             with LOCK, bounded(OPERATIONS):
                 return _touches_again(
-                    self._model,
+                    model,
                     loop.axis,
-                    self._occurrences(self._model, loop, first),
-                    self._occurrences(self._model, loop, second),
+                    self._occurrences(model, loop, first),
+                    self._occurrences(model, loop, second),
                     in_text=first < second,
                 )
         except IslError:
@@ -130,14 +140,53 @@ class Legality:
         inside = {id(node) for node in walk(statement)}
         return [o for o in model.occurrences if id(o.statement) in inside]
 
-    def _ask_concurrent(self, axis: str) -> bool:
-        if self._model is None:
-            return False
+    def _has_clash(self, axis: str, ignored: frozenset[str] = frozenset()) -> bool:
+        model = self._model(axis)
+        if model is None:
+            return True
         try:
             with LOCK, bounded(OPERATIONS):
-                return find_conflict(self._model, axis) is None
+                return any(clashes(model, axis, ignored))
         except IslError:
-            return False
+            return True
+
+    def _model(self, axis: str) -> Model | None:
+        """Return a model that knows all of the loop *axis*, None if there is none."""
+        for whole, model in self._models.items():
+            place = model and model.places.get(axis)
+            if place and whole in place.axes:
+                return model
+        if axis not in self._models:
+            self._models[axis] = self._build_model(axis)
+        return self._models[axis]
+
+    def _build_model(self, axis: str) -> Model | None:
+        body = _alone(self._function.body, axis)
+        assert body is not None, axis
+        try:
+            with LOCK, bounded(OPERATIONS):
+                return build_model(replace(self._function, body=body))
+        except (UnsupportedError, IslError):
+            return None
+
+
+def _alone(block: Block, axis: str) -> Block | None:
+    """Return *block* with no leaf outside of the loop *axis*, None if it is not there.
+
+    Loops and guards around it stay, and the tensors declared there.
+    """
+    declared: list[Stmt] = []
+    for statement in block.statements:
+        match statement:
+            case For() if statement.axis == axis:
+                return Block((*declared, statement))
+            case For() | If():
+                body = _alone(statement.body, axis)
+                if body is not None:
+                    return Block((*declared, replace(statement, body=body)))
+            case Alloc():
+                declared.append(statement)
+    return None
 
 
 def _only_summed(loop: For) -> tuple[str, ...]:

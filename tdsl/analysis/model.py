@@ -79,7 +79,7 @@ class Reader:
     access: Access
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Occurrence:
     """One leaf statement: *path* numbers its loops in text order, *sequence* itself.
 
@@ -98,7 +98,7 @@ class Occurrence:
     reads: tuple[Access, ...]
     scatter: Scatter | None = None
 
-    @property
+    @cached_property
     def axes(self) -> tuple[str, ...]:
         """The enclosing axes, outermost first."""
         return tuple(loop.axis for loop in self.loops)
@@ -117,7 +117,7 @@ class Occurrence:
         return Reader(self.name, *where, access.domain, access)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """A block: the loops around it, and where it runs, which is in one of *cases*."""
 
@@ -125,7 +125,7 @@ class Place:
     path: tuple[int, ...] = ()
     cases: tuple[Case, ...] = ((),)
 
-    @property
+    @cached_property
     def axes(self) -> tuple[str, ...]:
         """The enclosing axes, outermost first."""
         return tuple(loop.axis for loop in self.loops)

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..ir.affine import Affine, name
-from ..ir.inequalities import unfloored
 from ..ir.walk import chosen_accesses, loads
 from .model import Access, Model, Occurrence
 from .original import Original
@@ -36,6 +35,7 @@ from .sets import (
 )
 
 _FIRST, _SECOND = "first", "second"
+_BEFORE, _AFTER = "<", ">"  # which no name of an axis starts with
 
 Site = tuple[tuple[int, ...], tuple[int, ...], tuple[Affine, ...]]
 """The place of an occurrence, that of what it stands for, and at which iteration."""
@@ -224,13 +224,13 @@ class _Comparison:
         self, first: Occurrence, second: Occurrence, pair: Pair, equal: Sequence[str]
     ) -> Map:
         """Return the pairs whose first iteration is later in *pair*, *equal* before."""
-        before = {a: f"<{a}" for a in self.points.source(first).axes}
-        after = {a: f">{a}" for a in self.points.source(second).axes}
+        before = self.points.columns(first, _BEFORE)
+        after = self.points.columns(second, _AFTER)
         system = System(self.model.params, [*before.values()], [*after.values()])
 
         def distance(one: str, other: str) -> Affine:
-            here = self.points.value(first, one, before)
-            return here - self.points.value(second, other, after)
+            here = self.points.value(first, one, _BEFORE)
+            return here - self.points.value(second, other, _AFTER)
 
         for axis in equal:
             system.zero(distance(axis, axis))
@@ -239,28 +239,19 @@ class _Comparison:
 
     def _together(self, first: Occurrence, second: Occurrence) -> Map:
         """Return pairs whose shared loops all agree, and more: steps are ignored."""
-        shared = _shared(first, second)
-        common = {axis: f"={axis}" for axis in first.axes[:shared]}
-        columns: list[dict[str, str]] = []
-        extra: dict[str, dict[str, str]] = {}
-        for side, occurrence in (("<", first), (">", second)):
-            source = self.points.source(occurrence)
-            columns.append({axis: f"{side}{axis}" for axis in source.axes})
-            own = {axis: f"{side}={axis}" for axis in occurrence.axes[shared:]}
-            extra[side] = own
-        more = [*common.values(), *extra["<"].values(), *extra[">"].values()]
-        images = [*columns[1].values(), *more]
-        system = System(self.model.params, [*columns[0].values()], images)
-        for occurrence, mine, own in zip(
-            (first, second), columns, extra.values(), strict=True
-        ):
-            axes = {axis: name(column) for axis, column in {**common, **own}.items()}
+        before = self.points.columns(first, _BEFORE)
+        after = self.points.columns(second, _AFTER)
+        axes = dict.fromkeys((*first.axes, *second.axes))  # the shared ones once
+        images = [*after.values(), *axes]
+        system = System(self.model.params, [*before.values()], images)
+        for occurrence, side in ((first, _BEFORE), (second, _AFTER)):
             for axis in self.points[occurrence]:
-                system.zero(axes[axis] - self.points.value(occurrence, axis, mine))
-            for form in self.points.held(occurrence):
-                system.nonnegative(unfloored(form.substitute(axes)))
+                value = self.points.value(occurrence, axis, side)
+                system.zero(name(axis) - value)
+        held = (*self.points.held(first), *self.points.held(second))
+        system.nonnegative(*dict.fromkeys(held))
         relation = system.to_map(_FIRST, _SECOND)
-        return without_images(relation, len(columns[1]), len(more), _SECOND)
+        return without_images(relation, len(after), len(axes), _SECOND)
 
 
 def _sharing(one: Occurrence, other: Occurrence, tensor: str) -> Iterator[Map]:

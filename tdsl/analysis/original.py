@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from .certificate import KERNEL, Check
 from .flow import Sources, last_writers
 from .matching import Iteration, MismatchError
 from .model import Model, Occurrence, all_reads, build_model, entry_values
+from .recent import Recent
 from .sets import (
     Map,
     System,
@@ -129,21 +129,9 @@ def _producer_axes(
     return solved
 
 
-_RECENT: OrderedDict[int, tuple[Function, Original]] = OrderedDict()
-_KEPT = 16
-
-
 def original_facts(function: Function) -> Original:
     """Return the facts of *function*, kept for the last few functions asked about."""
-    known = _RECENT.get(id(function))
-    if known is not None and known[0] is function:
-        _RECENT.move_to_end(id(function))
-        return known[1]
-    facts = _collect(function)
-    _RECENT[id(function)] = (function, facts)
-    if len(_RECENT) > _KEPT:
-        _RECENT.popitem(last=False)
-    return facts
+    return _FACTS.about(function)
 
 
 def _collect(function: Function) -> Original:
@@ -261,3 +249,6 @@ def _observed(
                 families[domain_name(relation)[:-4]],
             }
     return frozenset(found)
+
+
+_FACTS = Recent(_collect)

@@ -7,13 +7,13 @@ one's. Loops of strips, skewed, and tiles of tiles are all of these two kinds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
 from ..ir.affine import Affine, constant, name
-from ..ir.inequalities import is_linear, known_residue
+from ..ir.inequalities import is_linear, known_residue, unfloored
 from ..ir.nodes import Alloc, For, If
 from ..ir.walk import walk_nest
 from .model import Model, Occurrence
@@ -31,6 +31,8 @@ class Points:
     original: Original
     model: Model
     within: dict[tuple[str, Affine, int], bool] = field(default_factory=dict)
+    counted: dict[tuple[str, str], dict[str, Affine]] = field(default_factory=dict)
+    bounds: dict[int, tuple[Affine, ...]] = field(default_factory=dict)
 
     @cached_property
     def sizes(self) -> dict[str, Affine]:
@@ -68,20 +70,32 @@ class Points:
         """Return the points of *occurrence*, over the original axes and the dims."""
         return self.points[occurrence.name]
 
-    def value(
-        self, occurrence: Occurrence, axis: str, columns: Mapping[str, str]
-    ) -> Affine:
-        """Return the point *axis* over the *columns* of original counters."""
+    def value(self, occurrence: Occurrence, axis: str, side: str) -> Affine:
+        """Return the point *axis* over the columns of *side*."""
+        return self[occurrence][axis].substitute(self._counters(occurrence, side))
+
+    def columns(self, occurrence: Occurrence, side: str) -> dict[str, str]:
+        """Return the columns for the original's counters, which start with *side*."""
+        return {axis: f"{side}{axis}" for axis in self.source(occurrence).axes}
+
+    def _counters(self, occurrence: Occurrence, side: str) -> dict[str, Affine]:
+        """Return the dims and the original's axes over the columns of *side*."""
         source = self.source(occurrence)
-        counters = coordinate_counters(self.original.model, source, columns)
-        values = dict(zip(source.axes, counters, strict=True))
-        return self[occurrence][axis].substitute({**self.sizes, **values})
+        key = source.name, side
+        if key not in self.counted:
+            columns = self.columns(occurrence, side)
+            counters = coordinate_counters(self.original.model, source, columns)
+            values = dict(zip(source.axes, counters, strict=True))
+            self.counted[key] = {**self.sizes, **values}
+        return self.counted[key]
 
     def held(self, occurrence: Occurrence) -> Iterator[Affine]:
         """Yield what bounds and guards keep >= 0, over the axes and dims."""
         for node in self.paths[occurrence.name]:
-            for form in _held(node):
-                yield form.substitute(self.sizes)
+            if id(node) not in self.bounds:
+                forms = (form.substitute(self.sizes) for form in _held(node))
+                self.bounds[id(node)] = tuple(map(unfloored, forms))
+            yield from self.bounds[id(node)]
 
     def growing(
         self,

@@ -26,6 +26,7 @@ from .model import Model, build_model
 from .order import tensors_in_order
 from .original import Original, original_facts
 from .overflow import check_overflow
+from .recent import Recent
 from .reductions import check_reordered
 from .sets import IslError, Map, UnsupportedError, bounded
 from .strips import with_strips_joined
@@ -78,9 +79,8 @@ def _checks(
     if _signature(original) != _signature(scheduled):
         yield Check("signature", "refuted", "the parameters or dims differ")
         return
-    yield _check_form(original, KERNEL)
+    yield from _KERNELS.about(original)
     yield _check_form(scheduled, "well-formed")
-    yield check_overflow(original, KERNEL)
     yield check_overflow(scheduled)
     facts = original_facts(original)
     yield facts.wellformed
@@ -152,6 +152,16 @@ def _check_form(function: Function, name: str) -> Check:
         malformed = "is malformed: " if name == KERNEL else ""
         return Check(name, "refuted", f"{malformed}{error}")
     return Check(name, "proved")
+
+
+def _check_kernel(function: Function) -> tuple[Check, ...]:
+    form = _check_form(function, KERNEL)
+    if form.verdict != "proved":
+        return (form,)
+    return form, check_overflow(function, KERNEL)
+
+
+_KERNELS = Recent(_check_kernel)
 
 
 def _isl_reason(error: IslError) -> str:

@@ -8,7 +8,7 @@ never used here: these run in every pass and in the search loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
@@ -24,13 +24,15 @@ class FloorDiv:
         text = str(self.numerator)
         return f"{text if text.isidentifier() else f'({text})'}//{self.divisor}"
 
+    def __lt__(self, other: Atom) -> bool:
+        """Order the atoms of a form: names come first, then floors by their text."""
+        return isinstance(other, FloorDiv) and str(self) < str(other)
+
+    def __gt__(self, other: Atom) -> bool:
+        return isinstance(other, str) or other < self
+
 
 Atom = str | FloorDiv
-
-
-def _atom_order(term: tuple[Atom, int]) -> tuple[bool, str]:
-    atom = term[0]
-    return isinstance(atom, FloorDiv), str(atom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +43,21 @@ class Affine:
     constant: int = 0
 
     def __add__(self, other: Affine | int) -> Affine:
-        if isinstance(other, int):
-            return Affine(self.terms, self.constant + other)
-        coefficients = dict(self.terms)
-        for atom, coefficient in other.terms:
-            coefficients[atom] = coefficients.get(atom, 0) + coefficient
-        return _canonical(coefficients, self.constant + other.constant)
+        return self._plus(other, 1)
 
     def __neg__(self) -> Affine:
         return self * -1
 
     def __sub__(self, other: Affine | int) -> Affine:
-        return self + (-other)
+        return self._plus(other, -1)
+
+    def _plus(self, other: Affine | int, times: int) -> Affine:
+        if isinstance(other, int):
+            return Affine(self.terms, self.constant + other * times)
+        coefficients = dict(self.terms)
+        for atom, coefficient in other.terms:
+            coefficients[atom] = coefficients.get(atom, 0) + coefficient * times
+        return _canonical(coefficients, self.constant + other.constant * times)
 
     def __radd__(self, other: int) -> Affine:
         return self + other
@@ -110,30 +115,29 @@ class Affine:
 
     def names(self) -> frozenset[str]:
         """Return every name that occurs, also inside floor divisions."""
-        return frozenset(self._names())
-
-    def _names(self) -> Iterator[str]:
+        found: set[str] = set()
         for atom, _ in self.terms:
             if isinstance(atom, str):
-                yield atom
+                found.add(atom)
             else:
-                yield from atom.numerator._names()
+                found |= atom.numerator.names()
+        return frozenset(found)
 
     def substitute(self, values: Mapping[str, Affine]) -> Affine:
         """Replace names by affine forms; return *self* where nothing changes."""
-        if not any(name in values for name in self._names()):
-            return self
         constant = self.constant
         coefficients: dict[Atom, int] = {}
+        changed = False
         for atom, coefficient in self.terms:
-            if isinstance(atom, str):
-                form = values.get(atom) or Affine(((atom, 1),))
-            else:
-                form = atom.numerator.substitute(values) // atom.divisor
+            form = _substituted(atom, values)
+            if form is None:
+                coefficients[atom] = coefficients.get(atom, 0) + coefficient
+                continue
+            changed = True
             constant += form.constant * coefficient
             for part, times in form.terms:
                 coefficients[part] = coefficients.get(part, 0) + times * coefficient
-        return _canonical(coefficients, constant)
+        return _canonical(coefficients, constant) if changed else self
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """Return the integer value, given one for each name."""
@@ -160,10 +164,18 @@ class Affine:
         return joined[3:] if joined.startswith(" + ") else f"-{joined[3:]}"
 
 
+def _substituted(atom: Atom, values: Mapping[str, Affine]) -> Affine | None:
+    """Return *atom* with names replaced by affine forms, None where it has none."""
+    if isinstance(atom, str):
+        return values.get(atom)
+    numerator = atom.numerator.substitute(values)
+    return None if numerator is atom.numerator else numerator // atom.divisor
+
+
 def _canonical(coefficients: Mapping[Atom, int], constant: int) -> Affine:
-    terms = [(atom, value) for atom, value in coefficients.items() if value]
+    terms = [term for term in coefficients.items() if term[1]]
     if len(terms) > 1:
-        terms.sort(key=_atom_order)
+        terms.sort()
     return Affine(tuple(terms), constant)
 
 

@@ -32,11 +32,14 @@ from .nodes import (
 )
 
 Node = Function | Block | Stmt | Expr
+_AROUND = (For, If)  # faster to ask for than their union
 
 
 def children(node: Node) -> tuple[Node, ...]:
     """Return the nodes directly below *node*, in program order."""
     match node:
+        case Load() | Const() | Index() | Alloc():
+            return ()
         case Function() | For() | If():
             return (node.body,)
         case Block():
@@ -53,8 +56,6 @@ def children(node: Node) -> tuple[Node, ...]:
             return (node.left, node.right)
         case Select():
             return (node.condition, node.then, node.otherwise)
-        case Alloc() | Const() | Index() | Load():
-            return ()
         case _:
             assert_never(node)
 
@@ -69,7 +70,8 @@ def walk(node: Node) -> Iterator[Node]:
     while waiting:
         found = waiting.pop()
         yield found
-        waiting += reversed(children(found))
+        if below := children(found):
+            waiting += below[::-1]
 
 
 def walk_nest(
@@ -77,7 +79,7 @@ def walk_nest(
 ) -> Iterator[tuple[Write | Alloc, tuple[For | If, ...]]]:
     """Yield every leaf statement with the loops and guards around it."""
     for statement in block.statements:
-        if isinstance(statement, For | If):
+        if isinstance(statement, _AROUND):
             yield from walk_nest(statement.body, (*outer, statement))
         else:
             yield statement, outer
@@ -141,7 +143,7 @@ def rewrite_block(block: Block, rule: Callable[[Stmt], Stmt | Block]) -> Block:
     changed = False
     for statement in block.statements:
         inner = statement
-        if isinstance(statement, For | If):
+        if isinstance(statement, _AROUND):
             body = rewrite_block(statement.body, rule)
             if body is not statement.body:
                 inner = replace(statement, body=body)
@@ -221,24 +223,22 @@ def substitute(block: Block, values: Mapping[str, Affine]) -> Block:
 
 def loops(function: Function) -> dict[str, For]:
     """Return the loops of *function* by axis name, in program order."""
-    return {n.axis: n for n in _statements(function.body) if isinstance(n, For)}
+    found = _statements(function.body, [])
+    return {each.axis: each for each in found if isinstance(each, For)}
 
 
 def allocations(function: Function) -> dict[str, Alloc]:
     """Return the local tensors of *function* by name, in program order."""
-    found = _statements(function.body)
-    return {n.tensor.name: n for n in found if isinstance(n, Alloc)}
+    found = _statements(function.body, [])
+    return {each.tensor.name: each for each in found if isinstance(each, Alloc)}
 
 
-def _statements(block: Block) -> list[Stmt]:
-    """Return all statements in *block*, those around others first."""
-    found: list[Stmt] = []
-    waiting = [*reversed(block.statements)]
-    while waiting:
-        statement = waiting.pop()
+def _statements(block: Block, found: list[Stmt]) -> list[Stmt]:
+    """Add all statements in *block* to *found*, those around others first."""
+    for statement in block.statements:
         found.append(statement)
-        if isinstance(statement, For | If):
-            waiting += reversed(statement.body.statements)
+        if isinstance(statement, _AROUND):
+            _statements(statement.body, found)
     return found
 
 
