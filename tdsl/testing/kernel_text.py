@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from ..frontend.edited import edited_since_import
 from ..ir import dtypes
 from ..ir.dims import DimSymbol
 from ..ir.dtypes import DType
@@ -42,6 +43,8 @@ def _define(kernel: Kernel, lines: dict[str, str]) -> None:
         source = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError) as error:
         raise NoTextError(f"the source of {kernel.name} is gone: {error}") from error
+    if edited_since_import(function):
+        raise NoTextError(f"the source of {kernel.name} has changed")
     (node,) = ast.parse(source).body
     assert isinstance(node, ast.FunctionDef)
     lines["tdsl"] = "import tdsl"

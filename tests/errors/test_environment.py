@@ -232,7 +232,7 @@ def test_a_file_that_has_changed(
     with pytest.raises(KernelSyntaxError) as caught:
         parse(function)
     assert caught.value.msg == (
-        "the text of f is no longer what was imported: start Python again"
+        "f cannot be read: its file has changed since it was imported; reload it"
     )
 
 
