@@ -8,6 +8,7 @@ one text and one compilation.
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -135,11 +136,15 @@ def _identifiers(function: Function) -> dict[str, str]:
     result = {}
     for each in names:
         safe = each
-        while safe in _RESERVED or keyword.iskeyword(safe):
+        while _is_reserved(safe) or (safe != each and safe in taken):
             safe += "_"
-            safe += "_" if safe in taken else ""
         result[each] = safe
     return result
+
+
+def _is_reserved(word: str) -> bool:
+    """Whether generated code may use *word* for something else than a variable."""
+    return word in _RESERVED or keyword.iskeyword(word) or bool(_VECTOR.match(word))
 
 
 def _declare(
@@ -270,6 +275,8 @@ def _token_names() -> set[str]:
     return tokens | {"np", "njit", "prange"}
 
 
+_VECTOR = re.compile(f"({'|'.join(DTYPES)})x[0-9]+$")
+"""The names of vector types: see `type_token`."""
 _RESERVED = (
     _token_names() | OPERATIONS | {"range", "min", "max", "abs", "int", "float", "bool"}
 )

@@ -6,8 +6,8 @@ bytecode: the text is right where it compiles to the same.
 """
 
 from __future__ import annotations
-
 import __future__
+
 import inspect
 import linecache
 import os

@@ -1,4 +1,4 @@
-"""A kernel is read from its file: the text there has to be the one that was imported."""
+"""A kernel is read from its file, which has to say what it said when imported."""
 
 from __future__ import annotations
 
