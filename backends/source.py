@@ -58,13 +58,14 @@ _PART = "    no_cpython_wrapper=True,\n"
 class Source:
     """The text of a module with one entry function, and its lifted sizes.
 
-    Where there are *sites*, the last argument is the fault word, which holds the number
+    It is *threaded* if there are loops that may run on several threads. Where there are *sites*, the last argument is the fault word, which holds the number
     of one of them, from 1 on.
     """
 
     name: str
     text: str
     sizes: tuple[int, ...]
+    threaded: bool
     sites: tuple[Site, ...] = ()
 
 
@@ -115,7 +116,8 @@ def emit_source(
         lines.append(text.rstrip())
     lines += ["", "", _decorator(_PARALLEL if emitter.parts else ""), head, body]
     text = "\n".join(lines)
-    return Source(entry, text, tuple(sizes.values()), tuple(emitter.choices.sites))
+    sites = tuple(emitter.choices.sites)
+    return Source(entry, text, tuple(sizes.values()), bool(emitter.parts), sites)
 
 
 def _declare_fault(emitter: Emitter, writer: Writer) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
+from weakref import WeakSet
 
 from .analysis.certificate import Certificate
 from .analysis.validate import validate
@@ -46,6 +48,16 @@ from .schedules.schedule import Schedule
 Sizes = tuple[tuple[str, int], ...]
 MOST_ENTRIES = 4096
 """How many combinations of sizes are remembered, which costs little to find again."""
+_KERNELS: WeakSet[Kernel] = WeakSet()
+
+
+def _forget_entries() -> None:
+    """Let every kernel look its code up again: a fork may not be able to run it."""
+    for each in _KERNELS:
+        each._entries.clear()
+
+
+os.register_at_fork(after_in_child=_forget_entries)
 
 
 class Kernel:
@@ -86,6 +98,7 @@ class Kernel:
         self._schedule = schedule
         self._lock = threading.RLock()
         self.reload()
+        _KERNELS.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the kernel; return its results."""
