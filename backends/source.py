@@ -58,8 +58,9 @@ _PART = "    no_cpython_wrapper=True,\n"
 class Source:
     """The text of a module with one entry function, and its lifted sizes.
 
-    It is *threaded* if there are loops that may run on several threads. Where there are *sites*, the last argument is the fault word, which holds the number
-    of one of them, from 1 on.
+    It is *threaded* if there are loops that may run on several threads. Where there are
+    *sites*, the last argument is the fault word, which holds the number of one of them,
+    from 1 on.
     """
 
     name: str

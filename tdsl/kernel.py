@@ -7,7 +7,6 @@ import functools
 import os
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
@@ -42,6 +41,7 @@ from .memory_order import (
     reordered,
     reordering,
 )
+from .notices import warn_user
 from .plans import prove
 from .schedules.schedule import Schedule
 
@@ -284,7 +284,7 @@ class Kernel:
             except BackendError as error:
                 if chosen is None:
                     raise
-                warnings.warn(self._unused(error), EntryWarning, stacklevel=7)
+                warn_user(self._unused(error), EntryWarning)
                 made = self.compile(self._chosen_schedule(None))
             self._executables[chosen] = made
         return self._executables[chosen]
@@ -299,7 +299,7 @@ class Kernel:
                 self.prove(schedule)
                 return schedule
             except ScheduleError as error:
-                warnings.warn(self._unused(error), EntryWarning, stacklevel=8)
+                warn_user(self._unused(error), EntryWarning)
         return self.default_schedule()
 
     def _unused(self, error: Exception) -> str:

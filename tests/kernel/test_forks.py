@@ -69,7 +69,8 @@ def test_what_has_lost_its_threads_says_so(
     assert done.stdout.splitlines() == [
         f"fork; {right}",
         f"here; {right}",
-        "fork; 1048576.0; double cannot run in this process, a fork of one in which kernels "
-        'ran on several threads: start processes by multiprocessing.get_context("spawn")',
+        "fork; 1048576.0; double cannot run in this process, a fork of one in which "
+        "kernels ran on several threads: start processes by "
+        'multiprocessing.get_context("spawn")',
         f"spawn; {right}",
     ]
