@@ -387,6 +387,10 @@ def kernel(
     def make(function: Callable[..., Any]) -> Kernel:
         if isinstance(function, Kernel | Function):
             raise ArgumentError(f"tdsl.kernel({function.name}): {_no_pyfunc(function)}")
+        if isinstance(function, str) and function in NUMERICS:
+            raise ArgumentError(
+                f'tdsl.kernel("{function}"): write tdsl.kernel(numerics="{function}")'
+            )
         try:
             made = Kernel(parse(function, namespace), numerics=numerics)
         except TdslError as error:

@@ -432,11 +432,13 @@ class ExpressionParser:
         name = self.source.text(node.value)
         binding = self.scope.find(name)
         assert isinstance(binding, Array)
-        instead = f"set it first, as in `{self.source.text(node)} = 0`"
+        instead = "make it with `tdsl.zeros`"
         if binding.role is not None:
             kind = print_tensor(binding.tensor)
-            instead += f", or declare it as `tdsl.inout({kind})`"
-        return f"`{name}` is read before anything is written to it: {instead}"
+            element = self.source.text(node)
+            instead = f"set it first, as in `{element} = 0`, or declare it as "
+            instead += f"`tdsl.inout({kind})`"
+        return f"`{name}` is read here, and no statement above writes it: {instead}"
 
 
 def _evaluate(node: ast.expr, names: Names) -> Value:

@@ -14,6 +14,7 @@ from ..frontend.edited import edited_since_import
 from ..ir import dtypes
 from ..ir.dims import DimSymbol
 from ..ir.dtypes import DType
+from ..ir.given import kind_of
 from ..kernel import Kernel
 
 
@@ -100,7 +101,7 @@ def _write(name: str, value: Any, lines: dict[str, str]) -> None:
         case _ if getattr(value, "__module__", "").startswith("tdsl."):
             lines[name] = f"{name} = tdsl.{value.__name__}"
         case _:
-            raise NoTextError(f"{name} is a {type(value).__name__}")
+            raise NoTextError(f"{name} is {kind_of(value)}")
 
 
 def _dim_text(value: DimSymbol) -> str:

@@ -158,6 +158,19 @@ def test_a_file_with_an_error(
     )
 
 
+def test_an_interrupt_while_a_command_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tdsl.cli.import_module", interrupted)
+    assert main(["doctor"]) == 130
+    assert capsys.readouterr().err == (
+        "tdsl: interrupted; the ledger keeps what was measured\n"
+    )
+
+
 @pytest.fixture
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a file with a kernel in a package inside a package."""

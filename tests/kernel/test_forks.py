@@ -53,6 +53,10 @@ if __name__ == "__main__":
     in_child("fork")
     in_child("spawn")
 """
+REFUSED = (
+    "double cannot run in this process, a fork of one in which kernels ran on several "
+    'threads: start processes by multiprocessing.get_context("spawn")'
+)
 
 
 def test_what_has_lost_its_threads_says_so(
@@ -69,8 +73,6 @@ def test_what_has_lost_its_threads_says_so(
     assert done.stdout.splitlines() == [
         f"fork; {right}",
         f"here; {right}",
-        "fork; 1048576.0; double cannot run in this process, a fork of one in which "
-        "kernels ran on several threads: start processes by "
-        'multiprocessing.get_context("spawn")',
+        f"fork; 1048576.0; {REFUSED}",
         f"spawn; {right}",
     ]
