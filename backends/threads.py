@@ -46,7 +46,7 @@ def start_threads() -> None:
 
 def _vendor() -> str | None:
     """Return who made the OpenMP that runs the threads, if it is OpenMP."""
-    if threading_layer() != "omp":
+    if threading_layer() != "omp":  # type: ignore[no-untyped-call]
         return None
     vendor: str = import_module("numba.np.ufunc.omppool").openmp_vendor
     return vendor

@@ -434,10 +434,8 @@ class ExpressionParser:
         assert isinstance(binding, Array)
         instead = "make it with `tdsl.zeros`"
         if binding.role is not None:
-            kind = print_tensor(binding.tensor)
-            element = self.source.text(node)
-            instead = f"set it first, as in `{element} = 0`, or declare it as "
-            instead += f"`tdsl.inout({kind})`"
+            instead = f"set it first, as in `{self.source.text(node)} = 0`, or "
+            instead += f"declare it as `tdsl.inout({print_tensor(binding.tensor)})`"
         return f"`{name}` is read here, and no statement above writes it: {instead}"
 
 
