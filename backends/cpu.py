@@ -26,7 +26,7 @@ from ..target import Target
 from .faults import checked_entry
 from .modules import load_module
 from .source import LAYOUTS, Source, emit_source
-from .threads import start_threads
+from .threads import check_threads, start_threads
 
 _COMPILING = threading.RLock()
 _NUMBERS: dict[str, Any] = {  # Python's, by kind: what a scalar parameter is given
@@ -122,6 +122,8 @@ class CompiledFunction:
         check of the fault word where subscripts may be out of range.
         """
         key = self._key(layouts)
+        if self.source_for(key).threaded:
+            check_threads(self.function.name)
         entry = self._entries.get(key)
         if entry is None:
             entry = self._dispatcher_for(key)

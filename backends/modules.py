@@ -21,7 +21,6 @@ import shutil
 import sys
 import tempfile
 import threading
-import warnings
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -34,6 +33,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.runtime.nrt import rtsys
 from numba.core.sigutils import normalize_signature
 
+from ..notices import warn_user
 from ..paths import cache_folder
 
 _SUPPORT = (
@@ -136,12 +136,11 @@ def _temporary_folder() -> Path:
 
 @cache
 def _warn_once(folder: str, problem: str) -> None:
-    warnings.warn(
+    warn_user(
         f"tdsl cannot keep compiled code in {folder} ({problem}); it goes to a "
         "temporary folder, so the next process compiles again. Set TDSL_CACHE to a "
         "folder that can be written.",
         RuntimeWarning,
-        stacklevel=3,
     )
 
 

@@ -8,6 +8,7 @@ one text and one compilation.
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -57,13 +58,15 @@ _PART = "    no_cpython_wrapper=True,\n"
 class Source:
     """The text of a module with one entry function, and its lifted sizes.
 
-    Where there are *sites*, the last argument is the fault word, which holds the number
-    of one of them, from 1 on.
+    It is *threaded* if there are loops that may run on several threads. Where there are
+    *sites*, the last argument is the fault word, which holds the number of one of them,
+    from 1 on.
     """
 
     name: str
     text: str
     sizes: tuple[int, ...]
+    threaded: bool
     sites: tuple[Site, ...] = ()
 
 
@@ -114,7 +117,8 @@ def emit_source(
         lines.append(text.rstrip())
     lines += ["", "", _decorator(_PARALLEL if emitter.parts else ""), head, body]
     text = "\n".join(lines)
-    return Source(entry, text, tuple(sizes.values()), tuple(emitter.choices.sites))
+    sites = tuple(emitter.choices.sites)
+    return Source(entry, text, tuple(sizes.values()), bool(emitter.parts), sites)
 
 
 def _declare_fault(emitter: Emitter, writer: Writer) -> str:
@@ -135,11 +139,15 @@ def _identifiers(function: Function) -> dict[str, str]:
     result = {}
     for each in names:
         safe = each
-        while safe in _RESERVED or keyword.iskeyword(safe):
+        while _is_reserved(safe) or (safe != each and safe in taken):
             safe += "_"
-            safe += "_" if safe in taken else ""
         result[each] = safe
     return result
+
+
+def _is_reserved(word: str) -> bool:
+    """Whether generated code may use *word* for something else than a variable."""
+    return word in _RESERVED or keyword.iskeyword(word) or bool(_VECTOR.match(word))
 
 
 def _declare(
@@ -270,6 +278,8 @@ def _token_names() -> set[str]:
     return tokens | {"np", "njit", "prange"}
 
 
+_VECTOR = re.compile(f"({'|'.join(DTYPES)})x[0-9]+$")
+"""The names of vector types: see `type_token`."""
 _RESERVED = (
     _token_names() | OPERATIONS | {"range", "min", "max", "abs", "int", "float", "bool"}
 )

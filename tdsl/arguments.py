@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from . import argument_advice as advice
 from .errors import ArgumentError
 from .ir.dtypes import DType, bf16, from_numpy
-from .ir.given import shown
+from .ir.given import kind_of, shown
 from .ir.nodes import Function, Param, Role, Tensor
 from .ir.ranges import LARGEST_DIM
 
@@ -84,7 +84,7 @@ def _view(where: str, param: Param, value: object) -> Array:
         return np.asarray(value)
     may_convert = isinstance(value, Sequence | int | float) and advice.is_input(param)
     raise ArgumentError(
-        f"{where} is a {type(value).__name__}: "
+        f"{where} is {kind_of(value)}: "
         f"{advice.no_array(param, may_convert=may_convert)}"
     )
 
@@ -192,7 +192,7 @@ def as_number(kernel: str, tensor: Tensor, value: Any) -> Number:
     number = _python_number(value)
     if number is None:
         shape = getattr(value, "shape", ())
-        given = f"has shape {shape}" if shape else f"is a {type(value).__name__}"
+        given = f"has shape {shape}" if shape else f"is {kind_of(value)}"
         raise ArgumentError(f"{where} {given}, but the kernel takes one {dtype} number")
     if dtype.kind == "bool":
         if not isinstance(number, bool):

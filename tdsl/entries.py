@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 from .errors import CacheError
 from .ir.canonical import canonical_text
 from .ir.nodes import Function
+from .notices import warn_user
 from .paths import entries_folder, make_folder, write_atomically
 from .target import Target
 
@@ -146,11 +146,10 @@ def _read(path: Path) -> list[Entry]:
     except OSError as error:
         content = _Content([], repr(error))
     if content.damage:
-        warnings.warn(
+        warn_user(
             f"some tuned schedules in {path} cannot be read ({content.damage}) and "
             "are not used; delete the file, or tune the kernel again",
             EntryWarning,
-            stacklevel=3,
         )
     return content.entries
 
@@ -176,7 +175,7 @@ def _load(path: Path) -> _Content:
     """Read a file row by row; raise OSError where it cannot be opened."""
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return _Content([])
     except UnicodeDecodeError as error:
         return _Content([], repr(error))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
+from weakref import WeakSet
 
 from .analysis.certificate import Certificate
 from .analysis.validate import validate
@@ -40,12 +41,23 @@ from .memory_order import (
     reordered,
     reordering,
 )
+from .notices import warn_user
 from .plans import prove
 from .schedules.schedule import Schedule
 
 Sizes = tuple[tuple[str, int], ...]
 MOST_ENTRIES = 4096
 """How many combinations of sizes are remembered, which costs little to find again."""
+_KERNELS: WeakSet[Kernel] = WeakSet()
+
+
+def _forget_entries() -> None:
+    """Let every kernel look its code up again: a fork may not be able to run it."""
+    for each in _KERNELS:
+        each._entries.clear()
+
+
+os.register_at_fork(after_in_child=_forget_entries)
 
 
 class Kernel:
@@ -86,6 +98,7 @@ class Kernel:
         self._schedule = schedule
         self._lock = threading.RLock()
         self.reload()
+        _KERNELS.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the kernel; return its results."""
@@ -271,7 +284,7 @@ class Kernel:
             except BackendError as error:
                 if chosen is None:
                     raise
-                warnings.warn(self._unused(error), EntryWarning, stacklevel=7)
+                warn_user(self._unused(error), EntryWarning)
                 made = self.compile(self._chosen_schedule(None))
             self._executables[chosen] = made
         return self._executables[chosen]
@@ -286,7 +299,7 @@ class Kernel:
                 self.prove(schedule)
                 return schedule
             except ScheduleError as error:
-                warnings.warn(self._unused(error), EntryWarning, stacklevel=8)
+                warn_user(self._unused(error), EntryWarning)
         return self.default_schedule()
 
     def _unused(self, error: Exception) -> str:
@@ -374,6 +387,10 @@ def kernel(
     def make(function: Callable[..., Any]) -> Kernel:
         if isinstance(function, Kernel | Function):
             raise ArgumentError(f"tdsl.kernel({function.name}): {_no_pyfunc(function)}")
+        if isinstance(function, str) and function in NUMERICS:
+            raise ArgumentError(
+                f'tdsl.kernel("{function}"): write tdsl.kernel(numerics="{function}")'
+            )
         try:
             made = Kernel(parse(function, namespace), numerics=numerics)
         except TdslError as error:

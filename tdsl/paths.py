@@ -7,6 +7,7 @@ all of it is safe to delete: what is lost is only the time to make it again.
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 from .errors import CacheError
@@ -16,9 +17,14 @@ def cache_folder() -> Path:
     """Return the folder of everything that tdsl keeps; it need not exist yet."""
     chosen = os.environ.get("TDSL_CACHE")
     if chosen:
-        return Path(chosen).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "tdsl"
+        return _absolute(chosen)
+    return _absolute(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "tdsl"
+
+
+@cache
+def _absolute(folder: str) -> Path:
+    """Return *folder*, which stays where it was first, whatever folder is entered."""
+    return Path(folder).expanduser().absolute()
 
 
 def entries_folder() -> Path:

@@ -24,7 +24,7 @@ FOLDERS = {
 # Lowest first. A module imports from lower rows and from its own entry; entries of one
 # row are siblings and do not import one another.
 LAYERS = (
-    ("tdsl.errors", "tdsl.limits"),
+    ("tdsl.errors", "tdsl.limits", "tdsl.notices"),
     ("tdsl.paths",),
     ("tdsl.ir",),
     ("tdsl.target",),

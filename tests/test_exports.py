@@ -39,6 +39,13 @@ def _natural(name: str) -> list[str | int]:
     return [int(part) if part.isdigit() else part for part in parts]
 
 
+def test_every_error_is_a_public_name() -> None:
+    tdsl = importlib.import_module("tdsl")
+    errors = vars(importlib.import_module("tdsl.errors"))
+    classes = {name for name, each in errors.items() if isinstance(each, type)}
+    assert classes <= set(tdsl.__all__)
+
+
 @pytest.mark.parametrize("package", packages())
 def test_public_names_are_sorted_and_exist(package: str) -> None:
     module = importlib.import_module(package)

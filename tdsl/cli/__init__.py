@@ -35,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _print_error(error.reason, USAGE)
         raise
     as_json = getattr(options, "json", False)
-    command = import_module(f".{options.command}", __name__)
     try:
+        command = import_module(f".{options.command}", __name__)
         return int(command.run(options))
     except UsageError as error:
         return _fail(str(error), USAGE, as_json)

@@ -333,7 +333,10 @@ def duration(text: str) -> float:
     """Read a time such as `45`, `45s`, `1.5m`, `1h` or `0`, in seconds."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([a-z]*)", text.strip())
     if match is None or match[2] not in _SECONDS:
-        raise _no_duration(text)
+        raise argparse.ArgumentTypeError(
+            f"{shown(text)} is not a duration; write seconds or minutes, as in 45s or "
+            "2m"
+        )
     value = float(match[1]) * _SECONDS[match[2]]
     if value > LONGEST_BUDGET:
         raise argparse.ArgumentTypeError(
@@ -345,19 +348,12 @@ def duration(text: str) -> float:
 def seconds(text: str) -> float:
     """Read a duration that is more than nothing."""
     value = duration(text)
-    if not value:
-        raise _no_duration(text)
     if value < SHORTEST_BUDGET:
         raise argparse.ArgumentTypeError(
-            f"{shown(text)} is less than {SHORTEST_BUDGET} seconds"
+            f"{shown(text)} is less than {SHORTEST_BUDGET} seconds; write a time as in "
+            "45s or 2m"
         )
     return value
-
-
-def _no_duration(text: str) -> argparse.ArgumentTypeError:
-    return argparse.ArgumentTypeError(
-        f"{shown(text)} is not a duration; write seconds or minutes, as in 45s or 2m"
-    )
 
 
 def _version() -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 
 from ..errors import TdslError
 from ..ir.given import shown
 from ..kernel import Kernel
-from ..tuner.scripts import load_script
+from ..tuner import scripts
 from .failures import UsageError
+
+_OWN_FILES = (__file__, scripts.__file__)
 
 
 def load_kernel(place: str) -> tuple[Kernel, ModuleType, Path]:
@@ -25,7 +28,7 @@ def load_kernel(place: str) -> tuple[Kernel, ModuleType, Path]:
     if not path.is_file():
         raise UsageError(f"no such file: {file}; name a kernel as FILE.py:KERNEL")
     try:
-        module = load_script(path)
+        module = scripts.load_script(path)
     except (TdslError, KeyboardInterrupt):
         raise
     except SystemExit as error:
@@ -34,10 +37,26 @@ def load_kernel(place: str) -> tuple[Kernel, ModuleType, Path]:
             'put its main part under `if __name__ == "__main__":`'
         ) from error
     except Exception as error:
-        raise TdslError(
+        raise UsageError(
             f"{file} cannot be loaded: {type(error).__name__}: {error}"
+            f"{_place(error, path)}"
         ) from error
     return _choose(kernels(module), name, file), module, path
+
+
+def _place(error: Exception, path: Path) -> str:
+    """Return the innermost line of the user's file, or of another, with the error."""
+    frames = [
+        frame
+        for frame in extract_tb(error.__traceback__)
+        if Path(frame.filename).is_file() and frame.filename not in _OWN_FILES
+    ]
+    inside = [frame for frame in frames if Path(frame.filename) == path.resolve()]
+    if not frames:
+        return ""
+    frame = (inside or frames)[-1]
+    function = f", in {frame.name}" if frame.name != "<module>" else ""
+    return f", at {Path(frame.filename).name}:{frame.lineno}{function}"
 
 
 def kernels(module: ModuleType) -> dict[str, Kernel]:

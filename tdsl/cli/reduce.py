@@ -48,7 +48,8 @@ def run(options: Namespace) -> int:
     print(found.symptom.text)
     steps = len(found.schedule.steps), len(schedule.steps)
     print(f"\nreduced from {steps[1]} to {steps[0]} steps: {found.schedule}")
-    print(f"run it: python {output}")
+    # With -P a folder beside the script cannot hide the installed package.
+    print(f"run it: python -P {output}")
     return 0
 
 

@@ -37,9 +37,12 @@ ATTRIBUTES = {
     "T": "exchange the subscripts, as in `A[j, i]`",
 }
 REFUSED_OPERATORS: dict[type[ast.AST], str] = {
-    ast.BitAnd: "`&` is not in the kernel language: write `and` for bools",
-    ast.BitOr: "`|` is not in the kernel language: write `or` for bools",
-    ast.BitXor: "`^` is not in the kernel language: write `!=` for bools",
+    ast.BitAnd: "`&` is not in the kernel language: write `and` for bools, and "
+    "`x % 2**n` for the last n bits of an integer",
+    ast.BitOr: "`|` is not in the kernel language: write `or` for bools; integers "
+    "have nothing in its place",
+    ast.BitXor: "`^` is not in the kernel language: write `!=` for bools; integers "
+    "have nothing in its place",
     ast.LShift: "`<<` is not in the kernel language: multiply by a power of two",
     ast.RShift: "`>>` is not in the kernel language: write `//` by a power of two",
     ast.MatMult: "`@` is not in the kernel language: write the loops with `+=`",

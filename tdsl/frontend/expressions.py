@@ -432,11 +432,11 @@ class ExpressionParser:
         name = self.source.text(node.value)
         binding = self.scope.find(name)
         assert isinstance(binding, Array)
-        instead = f"set it first, as in `{self.source.text(node)} = 0`"
+        instead = "make it with `tdsl.zeros`"
         if binding.role is not None:
-            kind = print_tensor(binding.tensor)
-            instead += f", or declare it as `tdsl.inout({kind})`"
-        return f"`{name}` is read before anything is written to it: {instead}"
+            instead = f"set it first, as in `{self.source.text(node)} = 0`, or "
+            instead += f"declare it as `tdsl.inout({print_tensor(binding.tensor)})`"
+        return f"`{name}` is read here, and no statement above writes it: {instead}"
 
 
 def _evaluate(node: ast.expr, names: Names) -> Value:

@@ -151,7 +151,11 @@ class LoopParser:
                 f"the step must be a constant, not `{self.source.text(node)}`: write "
                 "a number",
             )
-        if form.constant <= 0:
+        if form.constant == 0:
+            raise self.source.type_error(
+                node, "the step is 0: write how far an iteration is from the next"
+            )
+        if form.constant < 0:
             raise self.source.type_error(
                 node,
                 f"the step must be at least 1, not {form.constant}: run the loop "

@@ -132,10 +132,16 @@ class Scope:
         self.blocks.append({})
         yield
         for name, binding in self.blocks.pop().items():
-            what = "over it" if isinstance(binding, Axis) else "that set it"
-            self.ended[name] = (
-                f"the {statement} {what} has ended; set it before the {statement}"
-            )
+            if isinstance(binding, Axis):
+                self.ended[name] = (
+                    "the loop over it has ended; keep what is needed of it in another "
+                    "variable, set before the loop"
+                )
+            else:
+                self.ended[name] = (
+                    f"the {statement} that set it has ended; set it before the "
+                    f"{statement}"
+                )
 
     @contextmanager
     def joining(self, names: Iterable[str], block: list[Stmt]) -> Iterator[list[str]]:

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import KernelSyntaxError, KernelTypeError
 from ..ir.given import shown
 from ..ir.nodes import Span
+from .edited import edited_since_import
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,8 @@ def read_source(function: Callable[..., Any]) -> Source:
         ) from None
     except (TokenError, SyntaxError):
         raise _changed(function) from None
+    if edited_since_import(function):
+        raise _changed(function)
     file = inspect.getsourcefile(function) or function.__code__.co_filename
     return Source(file, tuple(lines), first, _definition(lines, first, function))
 
@@ -125,8 +128,8 @@ def _definition(
 
 def _changed(function: Callable[..., Any]) -> KernelSyntaxError:
     return KernelSyntaxError(
-        f"the text of {function.__name__} is no longer what was imported: start Python "
-        "again",
+        f"{function.__name__} cannot be read: its file has changed since it was "
+        "imported; reload it",
         _place(function),
     )
 

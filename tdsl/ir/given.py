@@ -24,7 +24,12 @@ def shown(value: object) -> str:
         text = f"({inner})" if kind is tuple else f"[{inner}]"
         if len(text) <= _LONGEST:
             return text
-    name = kind.__name__
+    return kind_of(value)
+
+
+def kind_of(value: object) -> str:
+    """Return the type of *value* with its article: `a list`, `an array`."""
+    name = type(value).__name__
     return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
 
 

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from ..frontend.edited import edited_since_import
 from ..ir import dtypes
 from ..ir.dims import DimSymbol
 from ..ir.dtypes import DType
+from ..ir.given import kind_of
 from ..kernel import Kernel
 
 
@@ -42,6 +44,8 @@ def _define(kernel: Kernel, lines: dict[str, str]) -> None:
         source = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError) as error:
         raise NoTextError(f"the source of {kernel.name} is gone: {error}") from error
+    if edited_since_import(function):
+        raise NoTextError(f"the source of {kernel.name} has changed")
     (node,) = ast.parse(source).body
     assert isinstance(node, ast.FunctionDef)
     lines["tdsl"] = "import tdsl"
@@ -97,7 +101,7 @@ def _write(name: str, value: Any, lines: dict[str, str]) -> None:
         case _ if getattr(value, "__module__", "").startswith("tdsl."):
             lines[name] = f"{name} = tdsl.{value.__name__}"
         case _:
-            raise NoTextError(f"{name} is a {type(value).__name__}")
+            raise NoTextError(f"{name} is {kind_of(value)}")
 
 
 def _dim_text(value: DimSymbol) -> str:

@@ -42,7 +42,8 @@ def _steps_text(text: str) -> str:
 
 
 def _evaluated(kernel: Kernel, path: Path, text: str) -> Schedule:
-    names: dict[str, Any] = {"schedule": kernel.schedule(), kernel.name: kernel}
+    start = kernel.schedule()
+    names: dict[str, Any] = {"schedule": start, kernel.name: kernel}
     try:
         tree = ast.parse(text, str(path))
         last = tree.body[-1] if tree.body else None
@@ -58,6 +59,11 @@ def _evaluated(kernel: Kernel, path: Path, text: str) -> Schedule:
             f"{path} cannot be run: {type(error).__name__}: {error}"
         ) from error
     found = names["schedule"]
+    if found is start and not isinstance(last, ast.Expr):
+        raise ScheduleError(
+            f"{path} makes no schedule: its last line is none, and nothing sets the "
+            f"variable `schedule`; write {kernel.name}.schedule().split(...)"
+        )
     if not isinstance(found, Schedule):
         raise ScheduleError(
             f"{path} makes no schedule: its last line, or its variable `schedule`, is "
@@ -88,10 +94,9 @@ def loading_script_of(reduction: Reduction, origin: Path, why: str) -> str:
 
 def _loading_text(kernel: Kernel, origin: Path, why: str) -> str:
     return (
-        "import runpy\n\n"
+        "from pathlib import Path\nfrom tdsl.tuner.scripts import load_script\n\n"
         f"# The kernel's text cannot stand here: {why}.\n"
-        f"{kernel.name} = runpy.run_path({str(origin.resolve())!r})"
-        f'["{kernel.name}"]'
+        f"{kernel.name} = load_script(Path({str(origin.resolve())!r})).{kernel.name}"
     )
 
 

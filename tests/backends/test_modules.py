@@ -124,8 +124,9 @@ def test_a_folder_that_cannot_be_written_is_replaced(
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     monkeypatch.setenv("TDSL_CACHE", str(blocked))
-    with pytest.warns(RuntimeWarning, match="Set TDSL_CACHE to a folder"):
+    with pytest.warns(RuntimeWarning, match="Set TDSL_CACHE to a folder") as seen:
         module = load_module("elsewhere", MODULE)
+    assert [warning.filename for warning in seen] == [__file__]
     assert module.double(4) == 8
     assert module.__file__ and not Path(module.__file__).is_relative_to(tmp_path)
 

@@ -12,6 +12,7 @@ PROGRAM = """
 import os
 from tdsl.backends import threads
 threads._launch_threads = lambda: print(os.environ.get("GOMP_SPINCOUNT"))
+threads.threading_layer = lambda: "workqueue"
 threads.start_threads()
 threads.start_threads()
 print(os.environ.get("GOMP_SPINCOUNT"))

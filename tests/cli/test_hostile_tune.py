@@ -22,10 +22,12 @@ _DURATION = "is not a duration; write seconds or minutes, as in 45s or 2m"
 _BUDGETS = {
     **{
         text: f"'{text}' {_DURATION}"
-        for text in ("", "0", "0s", "-1s", "nan", "inf", "1e9s", "10d", "1s 2s", "45S")
+        for text in ("", "-1s", "nan", "inf", "1e9s", "10d", "1s 2s", "45S")
     },
     "1000001": "'1000001' is more than 1000000 seconds",
-    "0.0001s": "'0.0001s' is less than 0.001 seconds",
+    "0": "'0' is less than 0.001 seconds; write a time as in 45s or 2m",
+    "0s": "'0s' is less than 0.001 seconds; write a time as in 45s or 2m",
+    "0.0001s": "'0.0001s' is less than 0.001 seconds; write a time as in 45s or 2m",
     NINES: f"{_LONG} is more than 1000000 seconds",
 }
 _THREADS = {

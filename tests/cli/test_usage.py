@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import email
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -141,9 +143,78 @@ def test_a_file_with_an_error(
 ) -> None:
     file = tmp_path / "broken.py"
     file.write_text("1 / 0\n")
-    assert main(["show", f"{file}:f"]) == 1
+    assert message(capsys, "show", f"{file}:f") == (
+        f"{file} cannot be loaded: ZeroDivisionError: division by zero, at broken.py:1"
+    )
+    file.write_text("def g(x):\n    return len(x)\n\nx = [g(each) for each in [1]]\n")
+    assert message(capsys, "show", f"{file}:f") == (
+        f"{file} cannot be loaded: TypeError: object of type 'int' has no len(), at "
+        "broken.py:2, in g"
+    )
+    file.write_text("import math\nimport no_module_of_this_name\n")
+    assert message(capsys, "show", f"{file}:f") == (
+        f"{file} cannot be loaded: ModuleNotFoundError: No module named "
+        "'no_module_of_this_name', at broken.py:2"
+    )
+
+
+def test_an_interrupt_while_a_command_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tdsl.cli.import_module", interrupted)
+    assert main(["doctor"]) == 130
     assert capsys.readouterr().err == (
-        f"tdsl: {file} cannot be loaded: ZeroDivisionError: division by zero\n"
+        "tdsl: interrupted; the ledger keeps what was measured\n"
+    )
+
+
+@pytest.fixture
+def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a file with a kernel in a package inside a package."""
+    inner = tmp_path / "outer_package" / "inner"
+    inner.mkdir(parents=True)
+    (inner.parent / "__init__.py").write_text("")
+    (inner / "__init__.py").write_text("")
+    (inner.parent / "sizes.py").write_text("N = 7\n")
+    file = inner / "kern.py"
+    file.write_text(
+        "import tdsl\n"
+        "from ..sizes import N\n"
+        "@tdsl.kernel\n"
+        "def scale(x: tdsl.f32[N]) -> tdsl.f32[N]:\n"
+        "    y = tdsl.empty((N,), tdsl.f32)\n"
+        "    for i in range(N):\n"
+        "        y[i] = 2 * x[i]\n"
+        "    return y\n"
+    )
+    monkeypatch.setattr("sys.path", [*sys.path])
+    yield file
+    for name in [each for each in sys.modules if each.startswith("outer_package")]:
+        del sys.modules[name]
+
+
+def test_a_file_in_a_package(
+    packaged: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", f"{packaged}:scale", "--stage", "parsed"]) == 0
+    assert "scale(x: f32[7], y: output f32[7])" in capsys.readouterr().out
+
+
+def test_a_package_whose_name_is_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "email"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "kern.py").write_text("")
+    assert main(["show", f"{folder}/kern.py"]) == 1
+    found = Path(email.__file__).parent
+    assert capsys.readouterr().err == (
+        f"tdsl: {folder} is the package email, but Python finds another one of that "
+        f"name, in {found}: rename yours\n"
     )
 
 
@@ -175,7 +246,7 @@ def test_budgets(text: str, value: float) -> None:
     assert seconds(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "x", "2x", "-5s", "0s", "s"])
+@pytest.mark.parametrize("text", ["", "x", "2x", "-5s", "s"])
 def test_wrong_budgets(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         make_parser().parse_args(["tune", KERNEL, f"--budget={text}"])

@@ -14,6 +14,7 @@ from functools import cache
 from .templates import HOLE, REPOSITORY, Template, sites, stated
 
 PAGE = REPOSITORY / "docs" / "errors.md"
+_ESCAPED = re.compile(r"\\([^\w\s])")
 _FEWEST_WORDS = 10
 """How many characters of a message are fixed, at least, for a text to be one of it."""
 
@@ -117,7 +118,7 @@ def examples_of(template: Template) -> list[str]:
     pattern = re.compile(before + template.pattern.pattern + after, re.DOTALL)
     fixed = max(template.parts, key=len)
     found = [each for each in stated() if fixed in each and pattern.fullmatch(each)]
-    return sorted(found, key=lambda text: (HOLE in text, len(text)))
+    return sorted(found, key=lambda text: (HOLE in text, "\\" in text, len(text)))
 
 
 @cache
@@ -137,7 +138,11 @@ def page() -> str:
     parts = [HEAD]
     for section in SECTIONS:
         parts += [f"\n## {section.title}\n\n{_wrapped(section.meaning)}\n\n"]
-        found = [m for m in messages().values() if section_of(m) is section]
+        found = [
+            each
+            for each in messages().values()
+            if section_of(each) is section and _says_something(each)
+        ]
         parts += [_entry(each) for each in sorted(found, key=lambda each: each.text)]
     return "".join(parts)
 
@@ -158,8 +163,20 @@ def _entry(template: Template) -> str:
     examples = examples_of(template)
     lines = [f"- {_code(template.text)}"]
     if examples and len(template.parts) > 1 and HOLE not in examples[0]:
-        lines.append(f"  for example {_code(examples[0])}")
+        # Some tests have a message as a pattern.
+        plain = _ESCAPED.sub(r"\1", examples[0])
+        lines.append(f"  for example {_code(plain)}")
     return "\n".join(lines) + "\n"
+
+
+def _says_something(template: Template) -> bool:
+    """Whether *template* has words, and not only a place for those of others."""
+    fixed = "".join(template.parts)
+    return (
+        len(template.parts) == 1
+        or len(fixed) >= _FEWEST_WORDS
+        or bool(examples_of(template))
+    )
 
 
 def _code(text: str) -> str:

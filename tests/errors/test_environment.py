@@ -25,7 +25,7 @@ from tdsl.errors import (
     TuningError,
 )
 from tdsl.frontend.parser import parse
-from tdsl.paths import make_folder
+from tdsl.paths import cache_folder, make_folder
 from tdsl.testing.isolation import Child, CrashError
 from tdsl.testing.scripts import read_schedule
 from tdsl.tuner import ledger
@@ -203,11 +203,45 @@ def test_a_schedule_that_cannot_be_read(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "text", ["", "import os", "final = copy.schedule()", 'my = schedule.split("i", 4)']
+)
+def test_a_program_that_leaves_the_schedule_as_it_was(
+    text: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "schedule.py"
+    file.write_text(text)
+    assert said(ScheduleError, lambda: read_schedule(copy, file)) == (
+        f"{file} makes no schedule: its last line is none, and nothing sets the "
+        "variable `schedule`; write copy.schedule().split(...)"
+    )
+
+
+@pytest.mark.parametrize("text", ["schedule", "x = 1\nschedule = copy.schedule()"])
+def test_a_program_that_means_the_schedule_without_steps(
+    text: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "schedule.py"
+    file.write_text(text)
+    assert read_schedule(copy, file) == copy.schedule()
+
+
 def test_a_script_that_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "missing" / "failure.py"
     assert said(TdslError, lambda: reduce._save(path, "")) == (
         f"cannot write {path}: No such file or directory"
     )
+
+
+def test_a_relative_cache_folder_stays_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "inside").mkdir()
+    monkeypatch.setenv("TDSL_CACHE", f"cache_of_{tmp_path.name}")
+    monkeypatch.chdir(tmp_path)
+    assert cache_folder() == tmp_path / f"cache_of_{tmp_path.name}"
+    monkeypatch.chdir(tmp_path / "inside")
+    assert cache_folder() == tmp_path / f"cache_of_{tmp_path.name}"
 
 
 def test_no_schedule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,7 +266,7 @@ def test_a_file_that_has_changed(
     with pytest.raises(KernelSyntaxError) as caught:
         parse(function)
     assert caught.value.msg == (
-        "the text of f is no longer what was imported: start Python again"
+        "f cannot be read: its file has changed since it was imported; reload it"
     )
 
 

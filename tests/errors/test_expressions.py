@@ -351,8 +351,8 @@ CASES = (
         KernelTypeError,
         "i",
         (
-            "`i` may be unassigned here: the loop over it has ended; set it before "
-            "the loop"
+            "`i` may be unassigned here: the loop over it has ended; keep what is "
+            "needed of it in another variable, set before the loop"
         ),
     ),
     Misuse(
@@ -512,8 +512,8 @@ CASES = (
         KernelTypeError,
         "T[P[i]]",
         (
-            "`T` is read before anything is written to it: set it first, as in "
-            "`T[P[i]] = 0`"
+            "`T` is read here, and no statement above writes it: make it with "
+            "`tdsl.zeros`"
         ),
     ),
     Misuse(
@@ -737,7 +737,8 @@ CASES = (
         """,
         KernelSyntaxError,
         "(i > 0) & (j > 0)",
-        "`&` is not in the kernel language: write `and` for bools",
+        "`&` is not in the kernel language: write `and` for bools, and `x % 2**n` for "
+        "the last n bits of an integer",
     ),
     Misuse(
         "matmul_operator_into_a_tensor",

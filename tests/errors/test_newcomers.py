@@ -368,8 +368,7 @@ CASES = (
         """,
         KernelTypeError,
         "0",
-        "the step must be at least 1, not 0: run the loop forwards and compute the "
-        "index, as in `A[N - 1 - i]`",
+        "the step is 0: write how far an iteration is from the next",
     ),
     Misuse(
         "swap",
@@ -380,8 +379,8 @@ CASES = (
         """,
         KernelTypeError,
         "C[i, 0]",
-        "`C` is read before anything is written to it: set it first, as in `C[i, 0] = "
-        "0`, or declare it as `tdsl.inout(f32[M, K])`",
+        "`C` is read here, and no statement above writes it: set it first, as in "
+        "`C[i, 0] = 0`, or declare it as `tdsl.inout(f32[M, K])`",
     ),
     Misuse(
         "colon_dims",

@@ -41,14 +41,16 @@ CASES = (
         "x = b ^ b",
         KernelSyntaxError,
         "b ^ b",
-        "`^` is not in the kernel language: write `!=` for bools",
+        "`^` is not in the kernel language: write `!=` for bools; integers have "
+        "nothing in its place",
     ),
     one_line(
         "bit_or",
         "x = b | b",
         KernelSyntaxError,
         "b | b",
-        "`|` is not in the kernel language: write `or` for bools",
+        "`|` is not in the kernel language: write `or` for bools; integers have "
+        "nothing in its place",
     ),
     one_line(
         "yield",
@@ -255,8 +257,7 @@ CASES = (
         "for i in range(0, M, 0): pass",
         KernelTypeError,
         "0",
-        "the step must be at least 1, not 0: run the loop forwards and compute "
-        "the index, as in `A[N - 1 - i]`",
+        "the step is 0: write how far an iteration is from the next",
     ),
     one_line(
         "negative_step",

@@ -113,10 +113,7 @@ CASES = (
         """,
         KernelTypeError,
         "0",
-        (
-            "the step must be at least 1, not 0: run the loop forwards and compute "
-            "the index, as in `A[N - 1 - i]`"
-        ),
+        ("the step is 0: write how far an iteration is from the next"),
     ),
     Misuse(
         "symbolic_step",
@@ -397,8 +394,8 @@ CASES = (
         KernelTypeError,
         "C[i, j]",
         (
-            "`C` is read before anything is written to it: set it first, as in `C[i, "
-            "j] = 0`, or declare it as `tdsl.inout(f32[M, K])`"
+            "`C` is read here, and no statement above writes it: set it first, as in "
+            "`C[i, j] = 0`, or declare it as `tdsl.inout(f32[M, K])`"
         ),
     ),
     Misuse(
@@ -411,8 +408,8 @@ CASES = (
         KernelTypeError,
         "C[i, 0]",
         (
-            "`C` is read before anything is written to it: set it first, as in `C[i, "
-            "0] = 0`, or declare it as `tdsl.inout(f32[M, K])`"
+            "`C` is read here, and no statement above writes it: set it first, as in "
+            "`C[i, 0] = 0`, or declare it as `tdsl.inout(f32[M, K])`"
         ),
     ),
     Misuse(
@@ -425,7 +422,7 @@ CASES = (
         """,
         KernelTypeError,
         "T[i]",
-        "`T` is read before anything is written to it: set it first, as in `T[i] = 0`",
+        "`T` is read here, and no statement above writes it: make it with `tdsl.zeros`",
     ),
     Misuse(
         "chain",

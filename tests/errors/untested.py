@@ -4,7 +4,7 @@ from __future__ import annotations
 
 FRAMES = frozenset(
     (
-        *("Kernel: …", "draw_case: …", "tune: …", "…: …", "…, and …", "… is a …: …"),
+        *("Kernel: …", "draw_case: …", "tune: …", "…: …", "…, and …", "… is …: …"),
         *("`…` is …", "`…` …", "… refused", "…: …=…; … is …", "…\n  in …: …"),
     )
 )

@@ -230,6 +230,17 @@ def test_a_damaged_tuned_schedule_is_reported(
     assert backend.compiled == [kernel.function]
 
 
+def test_a_file_as_cache_folder_gives_one_warning_at_the_users_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("TDSL_CACHE", str(tmp_path / "file"))
+    kernel = Kernel(matmul.function).renamed("kept_nowhere")
+    with pytest.warns(RuntimeWarning, match="Set TDSL_CACHE to a folder") as seen:
+        kernel(array(3, 4), array(4, 5))
+    assert [warning.filename for warning in seen] == [__file__]
+
+
 def test_a_tuned_schedule_that_does_not_compile_is_reported(tuned: Any) -> None:
     class Picky(Recorder):
         def compile(self, function: Function, numerics: Numerics) -> Any:

@@ -50,6 +50,10 @@ CASES: tuple[tuple[Callable[[], object], str], ...] = (
     (lambda: anything.Kernel(plain), f"Kernel: {_UNDECORATED}"),
     (lambda: anything.kernel(double), f"tdsl.kernel(double): {_ALREADY}"),
     (
+        lambda: anything.kernel("bitwise"),
+        'tdsl.kernel("bitwise"): write tdsl.kernel(numerics="bitwise")',
+    ),
+    (
         lambda: anything.kernel(double.function),
         "tdsl.kernel(double): double is parsed already: write tdsl.Kernel(...)",
     ),
