@@ -52,19 +52,25 @@ def _meetings(schedule: Schedule, loop: For) -> list[str]:
 
 
 def _cut_around(schedule: Schedule, axis: str, meeting: str) -> Schedule | None:
+    """Return *schedule* with *axis* cut in three, if that makes both ends concurrent.
+
+    So each cut leaves fewer loops to look at, and their search ends.
+    """
     if Legality(schedule.function).is_concurrent(axis):
         return None
-    before = loops(schedule.function)
     try:
         once = schedule.cut(axis, meeting)
-        (rest,) = _copies(once, before, axis)
+        rest = _copy(schedule, once)
         twice = once.cut(rest, f"{meeting} + 1")
+        ends = axis, _copy(once, twice)
     except (ScheduleError, ValueError):
         return None
-    return twice if Legality(twice.function).is_concurrent(axis) else None
+    legality = Legality(twice.function)
+    return twice if all(map(legality.is_concurrent, ends)) else None
 
 
-def _copies(schedule: Schedule, before: dict[str, For], axis: str) -> list[str]:
-    """Return the copy of *axis* among the loops that are new."""
-    new = [a for a in loops(schedule.function) if a not in before]
-    return [a for a in new if a.startswith(f"{axis}_2")][:1]
+def _copy(before: Schedule, after: Schedule) -> str:
+    """Return the loop that a cut made: the first of those that are new."""
+    known = loops(before.function)
+    copy, *_ = (axis for axis in loops(after.function) if axis not in known)
+    return copy
