@@ -32,6 +32,8 @@ def _tensor(function: Function, rng: random.Random) -> str:
         for n in walk(function)
         if isinstance(n, Load | Gather | Store | Reduce | Scatter)
     }
+    if not touched:
+        raise ScheduleError("no access is left")
     return rng.choice(sorted(touched))
 
 
