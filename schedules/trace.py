@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
+from numbers import Integral
 from types import GenericAlias, MappingProxyType, NoneType, UnionType
 from typing import Any, get_args, get_origin
 
@@ -172,8 +173,10 @@ def check_call(
 
 
 def _value(primitive: str, name: str, value: object) -> Value:
-    if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
+    if value is None or isinstance(value, str):
         return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return tuple(_value(primitive, name, item) for item in value)
     raise ScheduleError(

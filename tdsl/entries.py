@@ -178,7 +178,7 @@ def _load(path: Path) -> _Content:
     except (FileNotFoundError, NotADirectoryError):
         return _Content([])
     except UnicodeDecodeError as error:
-        return _Content([], repr(error))
+        return _Content([], f"no UTF-8 text: {error.reason} at byte {error.start}")
     try:
         content = json.loads(text)
         if content["format"] != FORMAT:

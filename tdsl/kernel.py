@@ -191,6 +191,8 @@ class Kernel:
             raise fault_error(self.function, fault)
         if certificate.verdict != "proved":
             since = self._first_unproved(schedule)
+            if certificate.verdict == "unknown" and not schedule.steps:
+                raise ProofError(f"{self.name}: as it is written, it is {certificate}")
             raise ProofError(f"{self.name}: the schedule is {certificate}{since}")
         return certificate
 

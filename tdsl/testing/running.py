@@ -66,7 +66,7 @@ class Trial:
         function = self.kernel.function
         arrays = make_arrays(function, case)
         if self.prepare is not None:
-            self.prepare(arrays, case.dims)
+            _prepare(self.prepare, arrays, case.dims)
         expected = evaluate_with_bound(
             function, arrays, case.dims, self.kernel.numerics
         )
@@ -295,3 +295,17 @@ def _numbers(function: Function, name: str, value: Any) -> NDArray[Any]:
             f"{array.dtype}: pass an array of numbers"
         )
     return array
+
+
+def _prepare(prepare: Prepare, arrays: Arrays, dims: Mapping[str, int]) -> None:
+    """Let *prepare* change *arrays*; refuse what it puts there instead of arrays."""
+    before = {name: (array.shape, array.dtype) for name, array in arrays.items()}
+    prepare(arrays, dims)
+    for name, (shape, dtype) in before.items():
+        given: Any = arrays.get(name)
+        if np.shape(given) != shape or (shape and np.asarray(given).dtype != dtype):
+            raise ArgumentError(
+                f"prepare left {shown(given)} as {name}: change its elements, as in "
+                f"`arrays[{name!r}][...] = 1`, or put an array of its shape, "
+                f"{list(shape)}, and dtype, {dtype}, there"
+            )

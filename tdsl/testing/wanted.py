@@ -46,11 +46,14 @@ def check_sizes(use: str, function: Any, dims: object) -> None:
     """Refuse *dims* that lack a dim of *function*, or give no whole number for one."""
     names = [dim.name for dim in function.dims]
     given = dims if isinstance(dims, dict) else {}
-    sizes = [given.get(name) for name in names]
-    whole = all(type(size) is int and size >= 0 for size in sizes)
-    if not isinstance(dims, dict) or not whole:
+    wrong = [
+        f"{name} is {shown(given[name])}" if name in given else f"{name} is missing"
+        for name in names
+        if type(given.get(name)) is not int or given[name] < 0
+    ]
+    if not isinstance(dims, dict) or wrong:
         example = ", ".join(f'"{name}": 16' for name in names)
+        what = wrong[0] if isinstance(dims, dict) else f"dims is {shown(dims)}"
         raise ArgumentError(
-            f"{use}: dims is {shown(dims)}, but it has a size for each dim: "
-            f"{{{example}}}"
+            f"{use}: {what}, but dims has a size for each dim: {{{example}}}"
         )

@@ -299,9 +299,24 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "check: prepare is 3, but it is a function: prepare(arrays, dims) changes the "
         "arrays in place",
     ),
+    "no_array_prepared": (
+        lambda: checks.check(
+            fill, prepare=lambda arrays, dims: arrays.update(A=None), examples=1
+        ),
+        "prepare left None as A: change its elements, as in `arrays['A'][...] = 1`, or "
+        "put an array of its shape, [23], and dtype, float32, there",
+    ),
     "no_sizes": (
         lambda: checks.arrays(fill, 3),
-        'arrays: dims is 3, but it has a size for each dim: {"M": 16}',
+        'arrays: dims is 3, but dims has a size for each dim: {"M": 16}',
+    ),
+    "a_size_is_missing": (
+        lambda: checks.arrays(fill, {}),
+        'arrays: M is missing, but dims has a size for each dim: {"M": 16}',
+    ),
+    "a_size_is_negative": (
+        lambda: checks.arrays(fill, {"M": -1}),
+        'arrays: M is -1, but dims has a size for each dim: {"M": 16}',
     ),
     "no_stride_class": (
         lambda: compile_function(fill.function, host()).compile(["odd", "odd"]),

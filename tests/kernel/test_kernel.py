@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import pytest
 
 import tdsl
 from tdsl import entries, f32
+from tdsl.analysis.certificate import Certificate
 from tdsl.errors import ArgumentError, BackendError, ProofError, ScheduleError
 from tdsl.executable import ReferenceBackend, ReferenceExecutable
 from tdsl.ir.nodes import Block, Function
@@ -153,6 +155,19 @@ def test_nothing_runs_without_a_proof() -> None:
     object.__setattr__(wrong, "function", halved)
     with pytest.raises(ProofError, match=r"^matmul: the schedule is refuted: "):
         kernel.with_schedule(wrong)(A, B)
+
+
+def test_a_kernel_that_cannot_be_decided_is_no_schedule_of_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    undecided = Certificate("unknown", "model: undecided after 9 steps of isl", ())
+    module = sys.modules[Kernel.__module__]
+    monkeypatch.setattr(module, "prove", lambda *given: undecided)
+    message = (
+        "matmul: as it is written, it is unknown: model: undecided after 9 steps of isl"
+    )
+    with pytest.raises(ProofError, match=f"^{re.escape(message)}$"):
+        matmul.prove(matmul.schedule())
 
 
 def test_variants() -> None:

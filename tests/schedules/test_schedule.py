@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tdsl.errors import ArgumentError, ScheduleError
@@ -320,3 +321,10 @@ def test_arguments_of_another_type(
     with pytest.raises(ScheduleError) as caught:
         method(*variadic, **named)
     assert fault in str(caught.value)
+
+
+def test_whole_numbers_of_numpy_are_integers() -> None:
+    copy = Schedule(kernel("scale"))
+    given = copy.split("i", np.int64(4))
+    assert given == copy.split("i", 4)
+    assert given.to_json() == copy.split("i", 4).to_json()
