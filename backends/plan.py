@@ -297,28 +297,39 @@ class Plan:
     def _nonempty(self, loop: For, outer: tuple[For | If, ...]) -> None:
         """Note the guards that may fail already at the start of a tile loop."""
         tile, facts = self.tiles[loop.axis], self._facts(outer)
-        if loop.kind is LoopKind.VECTORIZED and self._reads_by_lane(loop, tile):
-            self.masked_chunks.add(id(loop))
-        self.nonempty[id(loop)] = tuple(
+        forms = tuple(
             form
             for form in tile.guards
             if not facts.holds(form.substitute({loop.axis: tile.start}))
         )
+        self.nonempty[id(loop)] = forms
+        if loop.kind is LoopKind.VECTORIZED and self._reads_by_lane(loop, tile, forms):
+            self.masked_chunks.add(id(loop))
 
-    def _reads_by_lane(self, loop: For, tile: TileLoop) -> bool:
+    def _reads_by_lane(
+        self, loop: For, tile: TileLoop, forms: tuple[Affine, ...]
+    ) -> bool:
         """Return whether masks alone make a vectorized loop safe that may be empty.
 
-        That is so where each statement is rectangular and no load that could leave its
-        tensor uses the axis that the loop starts at.
+        That is so for a chunk, which starts at the axis of a tile loop and ends where
+        that does: the first chunk is not empty, so what does not use this axis may be
+        read for the others. No load that could leave its tensor may use it. Where masks
+        are tested or gathers wait for them, a test of the bound is cheaper.
         """
-        origin = tile.start.names() & set(self.tiles)
-        if any(chosen_accesses(loop)):
+        origin = next(
+            (each for each in self.tiles.values() if tile.start == name(each.axis)),
+            None,
+        )
+        if origin is None or any(chosen_accesses(loop)):
+            return False
+        at_start = {form.substitute({loop.axis: tile.start}) for form in forms}
+        if not at_start <= set(origin.guards):
             return False
         leaves = [n for n in walk(loop) if isinstance(n, Store | Reduce)]
-        return bool(origin) and all(
+        return all(
             self.leaves[id(leaf)].rectangular
             and not any(
-                id(load) in self.unsafe and f.names() & origin
+                id(load) in self.unsafe and origin.axis in f.names()
                 for load in reads(leaf)
                 for f in _forms(load)
             )
@@ -345,7 +356,7 @@ class Plan:
         tiles = self.tiles_of(outer)
         unsafe = [read for read in reads(statement) if not self.is_safe(read, tiles)]
         self.unsafe.update(map(id, unsafe))
-        if len(dropped) == len(guards) and not unsafe and not chosen:
+        if len(dropped) == len(guards) and not unsafe:
             return frozenset()
         return frozenset(guard.full for guard in guards if guard.full is not None)
 

@@ -21,6 +21,13 @@ from .programs import in_double
 from .scheduled import AXPY, FIXED, KERNELS, PACKED_MATMUL, TWO_STAGES
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "axpy_source.py.txt"
+CHOSEN_ROWS = """
+def chosen_rows(T: f32[V, N], idx: i64[M], Y: output f32[M, N]) for M, N, V:
+    for i in range(M):
+        for j_o in range(0, N, 8):
+            for j in range(j_o, min(j_o + 8, N)):  # vectorized
+                Y[i, j] = T[idx[i], j]
+"""
 STATEMENTS = (
     ast.Module,
     ast.FunctionDef,
@@ -160,6 +167,12 @@ def test_a_transposing_copy_moves_whole_vectors() -> None:
     text = emit_source(read_function(PACKED_MATMUL), parallel=False).text
     assert text.count("store_quads(A_pack") == 1
     assert "store_strided_masked(A_pack" in text
+
+
+def test_a_row_that_data_chooses_is_loaded_as_a_vector() -> None:
+    text = emit_source(read_function(CHOSEN_ROWS)).text
+    assert "load_masked(T" in text
+    assert "gather" not in text
 
 
 def test_parallel_loops_are_functions_of_their_own() -> None:
