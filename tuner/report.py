@@ -122,6 +122,8 @@ def _verdict(result: TuningResult) -> str:
             return f"A better schedule was found, NOT stored:\n{result.schedule_text}"
         case "default" if result.trials <= 1:
             return f"{_no_rival(result)}; nothing was compared with the default."
+        case "default" if result.stop == "interrupted":
+            return "Interrupted before anything was confirmed: the default stays."
         case "default":
             return "The default schedule is confirmed as the best one found."
         case "nothing":

@@ -82,6 +82,15 @@ def test_the_default_confirmed() -> None:
     assert "The default schedule is confirmed as the best one found." in text
 
 
+def test_an_interrupted_job_confirms_nothing() -> None:
+    stopped = replace(
+        RESULT, outcome="default", speedup=None, entry=None, stop="interrupted"
+    )
+    text = report(stopped)
+    assert "Interrupted before anything was confirmed: the default stays." in text
+    assert "is confirmed" not in text
+
+
 DEFAULT_ALONE = replace(RESULT, outcome="default", trials=1, speedup=None, entry=None)
 
 
