@@ -79,7 +79,7 @@ class Emitter:
             identifiers,
         )
         self._whole_reductions = WholeReductions(
-            self._plan, declared, expressions, elements
+            writer, addresses, self._plan, declared, expressions, elements
         )
         self._transpositions = Transpositions(
             writer, self._plan, addresses, declared, expressions, elements

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from ..ir.affine import constant, name
+from ..ir.affine import Affine, constant, name
 from ..ir.nodes import For, Load, Reduce
 from .declarations import Declarations
 from .elements import UPDATES, Elements
 from .expressions import Expressions, Value
 from .plan import Plan, TileLoop
-from .point import Point
+from .point import Point, is_nonnegative
+from .storage import LANE, Addresses
+from .writer import Writer
 
 
 class WholeReductions:
@@ -16,11 +18,15 @@ class WholeReductions:
 
     def __init__(
         self,
+        writer: Writer,
+        addresses: Addresses,
         plan: Plan,
         declared: Declarations,
         expressions: Expressions,
         elements: Elements,
     ) -> None:
+        self._writer = writer
+        self._addresses = addresses
         self._plan = plan
         self._declared = declared
         self._expressions = expressions
@@ -35,18 +41,38 @@ class WholeReductions:
             return False
         if any(loop.axis in form.names() for form in leaf.index):
             return False
-        guards = self._plan.leaves[id(leaf)].guards
-        if any(guard.full not in point.assumed for guard in guards):
+        guards = self._guards(leaf, point)
+        if any({loop.axis, LANE} & guard.names() for guard in guards):
             return False
         groups = self._groups(leaf.value, loop, tile, point)
         if not groups:
             return False
+        tests = [self._addresses.test(guard) for guard in guards]
+        if tests:
+            with self._writer.block(f"if {' and '.join(tests)}:"):
+                self._combine(leaf, groups, point)
+        else:
+            self._combine(leaf, groups, point)
+        return True
+
+    def _guards(self, leaf: Reduce, point: Point) -> list[Affine]:
+        """Return the conditions of *leaf* that have to be tested at *point*."""
+        plan = self._plan.leaves[id(leaf)]
+        forms = [
+            point.at(guard.form)
+            for guard in plan.guards
+            if guard.full not in point.assumed
+            and guard.form not in point.satisfied
+            and guard.form not in plan.dropped
+        ]
+        return [form for form in forms if not is_nonnegative(form)]
+
+    def _combine(self, leaf: Reduce, groups: list[str], point: Point) -> None:
         total = groups[0]
         for group in groups[1:]:
             total = self._expressions.call(UPDATES[leaf.op], total, group)
         text = self._expressions.call(f"reduce_{leaf.op.value}", total)
         self._elements.combine(leaf, Value(text, leaf.value.dtype, 0), point)
-        return True
 
     def _groups(self, load: Load, loop: For, tile: TileLoop, point: Point) -> list[str]:
         """Return the vectors whose lanes *load* reads in *loop*, none if not whole."""

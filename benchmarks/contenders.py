@@ -58,12 +58,14 @@ def peak_contender(threads: int) -> Contender:
     return Contender(PEAK, "benchmarks.ours:peak_workload", {"threads": threads})
 
 
-def tune(problem: Problem, threads: int, budget: float) -> None:
+def tune(
+    label: int | str, kernel: str, sizes: Mapping[str, int], threads: int, budget: float
+) -> None:
     """Run `tdsl tune` in a process of its own; its report goes to stderr."""
-    dims = [f"{name}={size}" for name, size in problem.dims.items()]
-    command = [sys.executable, "-m", "tdsl.cli", "tune", problem.kernel, *dims]
+    dims = [f"{name}={size}" for name, size in sizes.items()]
+    command = [sys.executable, "-m", "tdsl.cli", "tune", kernel, *dims]
     command += ["--threads", str(threads), "--budget", f"{budget:g}s"]
-    note(f"{problem.label}: tuning for at most {budget:g} s")
+    note(f"{label}: tuning for at most {budget:g} s")
     try:
         finished = subprocess.run(
             command,
@@ -73,10 +75,10 @@ def tune(problem: Problem, threads: int, budget: float) -> None:
             timeout=budget + _PATIENCE,
         )
     except subprocess.TimeoutExpired:
-        note(f"{problem.label}: tdsl tune was killed {_PATIENCE:g} s after its time")
+        note(f"{label}: tdsl tune was killed {_PATIENCE:g} s after its time")
         return
     if finished.returncode:
-        note(f"{problem.label}: tdsl tune ended with {finished.returncode}")
+        note(f"{label}: tdsl tune ended with {finished.returncode}")
 
 
 def measure(
@@ -84,7 +86,13 @@ def measure(
 ) -> list[Row]:
     """Tune, race, and say who is absent and why."""
     if "tdsl" in options.contenders and options.budget > 0:
-        tune(problem, options.threads, options.budget)
+        tune(
+            problem.label,
+            problem.kernel,
+            problem.dims,
+            options.threads,
+            options.budget,
+        )
     chosen = [c for c in problem.contenders if c.name in options.contenders]
     outcome = race(
         [peak_contender(options.threads), *chosen],

@@ -34,7 +34,7 @@ from examples.polybench import NAMES, Benchmark, load
 from tdsl.cli.arguments import whole
 from tdsl.paths import cache_folder
 
-from .contenders import Problem, tune
+from .contenders import tune
 from .harness import Contender, ContenderError, Pace, race
 from .limits import measure_limits
 from .options import add_budget, names_among
@@ -113,8 +113,7 @@ def measure(name: str, options: argparse.Namespace) -> list[Row]:
     dims = benchmark.sizes[options.sizes]
     if "tdsl-tuned" in options.contenders and options.budget > 0:
         place = f"{benchmark.file}:kernel"
-        problem = Problem(name, place, dims, 0.0, (), lambda result: 0.0)
-        tune(problem, options.threads, options.budget)
+        tune(name, place, dims, options.threads, options.budget)
     chosen = contenders(benchmark, dims, options.threads)
     outcome = race(
         [each for each in chosen if each.name in options.contenders],

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
 from math import inf, prod
@@ -23,10 +23,10 @@ from typing import Literal
 
 from ..analysis.access import is_contiguous, subscript_names, value_dtypes
 from ..errors import ScheduleError
-from ..ir.nodes import Load
+from ..ir.nodes import Load, Role
 from ..ir.walk import loops
 from ..target import Target
-from .params import Choice, Config, Param
+from .params import Choice, Config, Param, Place
 from .roles import Roles, has_window
 from .schedule import Schedule
 
@@ -42,13 +42,12 @@ _REDUCTION_BLOCKS = (64, 128, 192, 256, 320, 384, 512, 640, 768, 1024)
 class Contraction:
     """The schedule of one accumulating nest, up to its decisions.
 
-    *inside* is the axis of the loop around the nest, where there is one. Params are
-    called after *name*, by default the label of the statement.
+    Params are called after *name*, by default the label of the statement.
     """
 
     roles: Roles
     target: Target
-    inside: str | None = None
+    place: Place = field(default_factory=Place)
     name: str = ""
 
     @cached_property
@@ -63,6 +62,11 @@ class Contraction:
         extent = self.roles.extent(self.roles.reduction[-1])
         long = extent is None or extent > _REDUCTION_BLOCKS[0]
         return long and self.roles.rows is not None
+
+    @cached_property
+    def chooses_threads(self) -> bool:
+        """Whether rows or columns have to be shared out: no loop around them is."""
+        return not self.roles.outer and not self.place.shared
 
     # --- decisions ----------------------------------------------------------------
 
@@ -108,7 +112,7 @@ class Contraction:
             self._param("pack_rows", (True, False), rows, "structure"),
             self._param("columns_outside", (True, False), False, "structure"),
         ]
-        if not self.roles.outer:
+        if self.chooses_threads:
             axes = ("rows", "columns")
             params.append(self._param("threads", axes, self._threads(), "structure"))
         return params
@@ -122,7 +126,7 @@ class Contraction:
                 "row_tiles", tiles, self._row_tiles(roles.most(rows_axis), rows), "size"
             )
         ]
-        if not roles.outer:
+        if self.chooses_threads:
             tiles = _covering(_TILES, roles.extent(roles.columns), self.lanes)
             params.append(self._param("column_tiles", tiles, 8, "size"))
         if self.blocked:
@@ -152,6 +156,8 @@ class Contraction:
     def _reuse(self, load: Load) -> float:
         """Return how often each element of *load* is used, as far as extents tell."""
         used = subscript_names(load)
+        if not used >= {*self.place.shared}:
+            return inf
         idle = [axis for axis in self.roles.nest.spatial if axis not in used]
         return prod(self.roles.most(axis) or inf for axis in idle)
 
@@ -168,6 +174,8 @@ class Contraction:
         """Return how many row tiles make a block, even over the cores where known."""
         if extent is None:
             return -(-_BLOCK_ROWS // rows)
+        if self.place.shared:
+            return -(-min(extent, _BLOCK_ROWS) // rows)
         cores = self.target.cores
         blocks = max(1, round(extent / (_BLOCK_ROWS * cores))) * cores
         return -(-extent // (blocks * rows))
@@ -297,6 +305,8 @@ class Contraction:
     def _parallelize(
         self, schedule: Schedule, choice: Mapping[str, Choice]
     ) -> Schedule:
+        if self.place.shared:
+            return schedule
         if len(self.roles.outer) > 1:
             schedule = schedule.fuse(*self.roles.outer[:2])
         return schedule.parallelize(self._shared(choice))
@@ -325,16 +335,28 @@ class Contraction:
         outside = (*self.roles.outer, *self._blocks(choice))
         used = {*subscript_names(load), f"{axis}_o", f"{self.roles.reduction[-1]}_o"}
         around = tuple(takewhile(lambda loop: loop in used, outside))
+        level = around[-1] if around else self.place.inside
+        first = bool(self.place.shared) and load.tensor in _inputs(schedule)
+        if first:  # once for all iterations that are shared out
+            outside, around, level = (*self.place.shared, *outside), (), None
         further_in = used - {f"{axis}_o"}
         blocks = [loop for loop in outside[len(around) :] if loop in further_in]
         layout = (*blocks, f"{axis}_t", *self._inner_reduction, f"{axis}_i")
         before = loops(schedule.function)
-        level = around[-1] if around else self.inside
         schedule = schedule.cache_read(load.tensor, level, layout=layout)
         copy = [new for new in loops(schedule.function) if new not in before]
-        if self._shared(choice) not in around:
+        is_shared = self.place.shared or self._shared(choice) in around
+        if first:
+            schedule = schedule.fuse(*copy[:2])
+        if first or not is_shared:
             schedule = schedule.parallelize(copy[0])
         return schedule, copy
+
+
+def _inputs(schedule: Schedule) -> set[str]:
+    """Return the tensors that *schedule* only reads."""
+    params = schedule.function.params
+    return {each.tensor.name for each in params if each.role is Role.INPUT}
 
 
 def split_twice(schedule: Schedule, axis: str, block: int, tile: int) -> Schedule:

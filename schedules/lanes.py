@@ -52,11 +52,17 @@ def runs_across(loop: For, legality: Legality) -> bool:
 
 def _goes_step_by_step(loop: For, legality: Legality) -> bool:
     """Whether an iteration of *loop* needs the one before it, not just for a sum."""
-    fixed = [
-        leaf for leaf in leaves(loop.body) if loop.axis not in subscript_names(leaf)
-    ]
-    is_sum = bool(fixed) and all(isinstance(leaf, Reduce) for leaf in fixed)
-    return not (is_sum or legality.is_concurrent(loop.axis))
+    return not (only_adds_up(loop) or legality.is_concurrent(loop.axis))
+
+
+def only_adds_up(loop: For) -> bool:
+    """Whether iterations of *loop* share sums that none of them reads, and no more."""
+    points = leaves(loop.body)
+    shared = [leaf for leaf in points if loop.axis not in subscript_names(leaf)]
+    read = {load.tensor for leaf in points for load in statement_loads(leaf)}
+    return bool(shared) and all(
+        isinstance(leaf, Reduce) and leaf.tensor not in read for leaf in shared
+    )
 
 
 def _inner(loop: For) -> list[For]:

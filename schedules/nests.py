@@ -9,6 +9,7 @@ tried again with the offending decision taken back.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,10 +19,12 @@ from ..analysis.access import (
     is_contiguous,
     leaves,
     perfect_nest,
+    statement_loads,
     subscript_names,
     value_dtypes,
 )
 from ..analysis.legality import Legality
+from ..errors import ScheduleError
 from ..ir.extents import exact_iterations
 from ..ir.nodes import (
     Alloc,
@@ -33,7 +36,7 @@ from ..ir.nodes import (
     Reduce,
     Store,
 )
-from ..ir.walk import loops, walk
+from ..ir.walk import loops, walk, walk_nest
 from ..target import Target
 from .lanes import (
     Access,
@@ -43,7 +46,7 @@ from .lanes import (
     private_tensors,
     runs_across,
 )
-from .params import Config, Param
+from .params import Config, Param, Place
 from .row_groups import GROUPS, grouped_lanes, in_groups, rows_around, run_together
 from .row_groups import shares as share_elements
 from .schedule import Schedule
@@ -57,16 +60,13 @@ _COLUMNS = 4  # iterations whose lanes are stored together, column by column
 
 @dataclass(frozen=True)
 class LoopNest:
-    """A loop that is not a register-tiled contraction.
-
-    *in_order* says that it stands in a loop whose iterations follow one another.
-    """
+    """A loop that is not a register-tiled contraction."""
 
     loop: For
     target: Target
     reassociate: bool
     legality: Legality
-    in_order: bool
+    place: Place
 
     @cached_property
     def prefix(self) -> str:
@@ -99,10 +99,14 @@ class LoopNest:
         """Whether iterations of *axis* are independent, or sum into one element."""
         loop = _loop_named(self.loop, axis)
         private = private_tensors(loop)
-        if any(
-            axis not in subscript_names(leaf) and leaf.tensor not in private
-            for leaf in leaves(loop.body)
-        ):
+        points = leaves(loop.body)
+        read = {load.tensor for leaf in points for load in statement_loads(leaf)}
+        sums = {
+            leaf.tensor
+            for leaf in points
+            if axis not in subscript_names(leaf) and leaf.tensor not in private
+        }
+        if sums and not sums & read:
             return True  # partial results make them so
         return self.legality.is_concurrent(axis)
 
@@ -220,7 +224,7 @@ class LoopNest:
             return False
         filled = isinstance(self.nest.statement.value, Const)
         if len(self.nest.loops) == 1:
-            return self.in_order or filled
+            return self.place.inside is not None or filled
         return self.thread_axis == self.nest.axes[-1] != self._usual_thread_axis
 
     @cached_property
@@ -233,7 +237,7 @@ class LoopNest:
     @cached_property
     def thread_axis(self) -> str | None:
         """The axis to share out among threads before other steps, if there is one."""
-        if exact_iterations(self.loop) == 1:
+        if exact_iterations(self.loop) == 1 or self.place.shared:
             return None
         axes = self.nest.axes if self.nest else (self.loop.axis,)
         for axis in (self._usual_thread_axis, *axes):
@@ -361,7 +365,25 @@ class LoopNest:
             if isinstance(node, Alloc) and node.memory is Memory.ARRAY:
                 rank = len(node.tensor.shape)
                 schedule = schedule.expand(node.tensor.name, inner, at=rank)
-        return schedule.vectorize(inner)
+        schedule = schedule.vectorize(inner)
+        for tensor in self._summed_inside(axis):
+            with suppress(ScheduleError):  # or it stays where it is
+                schedule = schedule.cache_write(tensor, outer)
+        return schedule
+
+    def _summed_inside(self, axis: str) -> tuple[str, ...]:
+        """Return what loops inside *axis* add to, the same elements in each iteration.
+
+        In registers these need no load and store each time.
+        """
+        loop = _loop_named(self.loop, axis)
+        private, found = private_tensors(loop), []
+        for leaf, path in walk_nest(loop.body):
+            inside = {node.axis for node in path if isinstance(node, For)}
+            own = subscript_names(leaf) if isinstance(leaf, Reduce) else inside
+            if inside and not inside & own and axis in own:
+                found += [] if leaf.tensor in private else [leaf.tensor]
+        return tuple(dict.fromkeys(found))
 
     def _in_blocks(self, schedule: Schedule, axis: str) -> Schedule:
         """Make blocks of lanes along *axis* and iterations of the crossing axis.

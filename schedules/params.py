@@ -29,6 +29,18 @@ class Param:
         assert self.default in self.choices, (self.name, self.default, self.choices)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a nest stands.
+
+    *inside* is the innermost loop around it, *shared* are loops around it, outermost
+    first, whose iterations threads share out already.
+    """
+
+    inside: str | None = None
+    shared: tuple[str, ...] = ()
+
+
 class Part(Protocol):
     """A way to schedule one nest of a function, with its decisions."""
 

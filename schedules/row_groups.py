@@ -86,11 +86,12 @@ def run_together(schedule: Schedule, outer: str, inner: str, rows: str) -> Sched
     }
     sums = [tensor for tensor, names in updates.items() if inner not in names]
     shared = [tensor for tensor, names in updates.items() if rows not in names]
-    schedule = schedule.reorder(outer, rows, inner)
+    # Unrolled first: so are the loops over partial results, which stay in registers.
+    schedule = schedule.reorder(outer, rows, inner).unroll(rows)
     for tensor in sums:
         named = tensor if len(sums) > 1 else None
         schedule = schedule.rfactor(inner, tensor=named, memory="register")
-    schedule = schedule.vectorize(inner).unroll(rows)
+    schedule = schedule.vectorize(inner)
     for tensor in shared:
         schedule = schedule.cache_write(tensor, outer)
     return schedule

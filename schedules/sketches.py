@@ -12,30 +12,25 @@ edited, replayed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from ..analysis.access import Nest, perfect_nest, subscript_names
 from ..analysis.legality import Legality
 from ..ir.nodes import Block, For, Function, Reduce, Store
 from ..ir.numerics import Numerics
-from ..ir.walk import reads
+from ..ir.walk import loops, reads
 from ..target import Target
-from .blocking import in_blocks
 from .contraction import Contraction
-from .crossings import without_crossings
-from .distribution import isolated
 from .nests import LoopNest
-from .params import Choice, Config, Param, Part
+from .params import Choice, Config, Param, Part, Place
 from .roles import find_roles
+from .row_blocks import SharedBlocks
 from .schedule import Schedule
 from .shared_sums import SharedSum
+from .starts import Start, start_of
 from .time_tiles import TimeTiles, suits_tiles
 from .triangles import Triangle
-
-_BLOCKS = (0, 32, 64, 128, 256, 512)
-_BLOCK = 64  # iterations of a loop in order that take from those before all at once
-_LONG_BLOCK = 256  # where that is no more than a product with a vector
 
 __all__ = ["Choice", "Config", "Param", "Sketch", "sketch"]
 
@@ -100,78 +95,46 @@ def _sketch(
     function: Function, target: Target, numerics: Numerics, wanted: Config
 ) -> Sketch:
     """Return the sketch whose start is what *wanted* says, or else the usual one."""
-    start, choices = _start(function, wanted)
+    start = start_of(function, wanted)
     planner = _Planner(start, target, numerics)
-    planner.cover(start.function.body, None)
+    planner.cover(start.schedule.function.body, Place())
 
     @cache
     def remade(items: tuple[tuple[str, Choice], ...]) -> Sketch:
         return _sketch(function, target, numerics, dict(items))
 
     return Sketch(
-        start,
+        start.schedule,
         tuple(planner.parts.values()),
-        choices,
+        start.choices,
         lambda config: remade(tuple(config.items())),
     )
-
-
-def _start(function: Function, wanted: Config) -> tuple[Schedule, tuple[Param, ...]]:
-    """Return *function* with loops distributed and in blocks, and what was decided."""
-    start = Schedule(function)
-    choices: list[Param] = []
-    for axis in _outermost(start):
-        name = f"{axis}.distributed"
-        apart = isolated(start, axis)
-        if apart is not start:
-            whether = bool(wanted.get(name, True))
-            choices.append(Param(name, (True, False), whether, "structure"))
-            start = apart if whether else start
-    for axis in _outermost(start):
-        found, size = _in_usual_blocks(start, axis)
-        if found is None:
-            continue
-        name = f"{axis}.order_block"
-        chosen = int(wanted.get(name, size))
-        if chosen != size:
-            found = in_blocks(start, axis, chosen) if chosen else None
-        choices.append(Param(name, _BLOCKS, chosen, "structure"))
-        start = found or start
-    return without_crossings(start), tuple(choices)
-
-
-def _outermost(schedule: Schedule) -> list[str]:
-    statements = schedule.function.body.statements
-    return [each.axis for each in statements if isinstance(each, For)]
-
-
-def _in_usual_blocks(schedule: Schedule, axis: str) -> tuple[Schedule | None, int]:
-    """Return *schedule* with *axis* in blocks, if that is of use, and their size."""
-    for size, rows in ((_BLOCK, False), (_LONG_BLOCK, True)):
-        found = in_blocks(schedule, axis, size, rows=rows)
-        if found is not None:
-            return found, size
-    return None, 0
 
 
 class _Planner:
     """Finds the parts of a function."""
 
-    def __init__(self, start: Schedule, target: Target, numerics: Numerics) -> None:
+    def __init__(self, start: Start, target: Target, numerics: Numerics) -> None:
         self.parts: dict[str, Part] = {}  # by label, or by axis for imperfect nests
         self._inits: dict[str, str] = {}
         self._target = target
         self._reassociate = numerics != "bitwise"
         self._numerics: Numerics = numerics
-        self._start = start
-        self._legality = Legality(start.function)
+        self._around = start.around
+        self._start = start.schedule
+        self._legality = Legality(self._start.function)
 
-    def cover(self, block: Block, inside: str | None) -> None:
-        """Find parts for the nests of *block*, in the ordered loop *inside*."""
+    def cover(self, block: Block, place: Place) -> None:
+        """Find parts for the nests of *block*, which stand in *place*."""
         for loop in block.statements:
             if not isinstance(loop, For):
                 continue
-            part = self._contraction(loop, inside)
+            if not place.shared and (around := self._around(loop.axis)):
+                inner = loops(self._start.function)[around[-1]]
+                self.cover(inner.body, Place(around[-1], around))
+                self.parts[around[0]] = SharedBlocks(around)
+                continue
+            part = self._contraction(loop, place)
             if part is not None:
                 self.parts[part.key] = part
                 if part.roles.init is not None:  # it moves into the tiles of this part
@@ -182,13 +145,13 @@ class _Planner:
                     self._target,
                     self._reassociate,
                     self._legality,
-                    inside is not None,
+                    place,
                     shared,
                 )
             elif self._runs_in_order(loop):
                 known = {*self.parts}
-                self.cover(loop.body, loop.axis)
-                if inside is None and suits_tiles(loop):
+                self.cover(loop.body, replace(place, inside=loop.axis))
+                if place.inside is None and suits_tiles(loop):
                     plain = [k for k in self.parts if k not in known]
                     parts = tuple(self.parts.pop(key) for key in plain)
                     self._tile_time(loop, parts)
@@ -198,14 +161,14 @@ class _Planner:
                     self._target,
                     self._reassociate,
                     self._legality,
-                    inside is not None,
+                    place,
                 )
                 label = _label(loop)
                 unique = label is not None and label not in self.parts
                 key = label if label and unique else loop.axis
                 self.parts[key] = other
                 self._inits |= _initialised(loop)
-                if inside is None and _is_repeated(loop) and suits_tiles(loop):
+                if place.inside is None and _is_repeated(loop) and suits_tiles(loop):
                     del self.parts[key]
                     self._tile_time(loop, (other,))
 
@@ -233,7 +196,7 @@ class _Planner:
         sums = self._legality.sums_of(loop)
         return sums[0] if sums and len(sums) == 1 else None
 
-    def _contraction(self, loop: For, inside: str | None) -> Contraction | None:
+    def _contraction(self, loop: For, place: Place) -> Contraction | None:
         nest = perfect_nest(loop)
         if nest is None or not isinstance(nest.statement, Reduce):
             return None
@@ -245,15 +208,15 @@ class _Planner:
         taken = roles.label in self.parts  # a cut has made more than one nest of it
         name = loop.axis if taken else roles.label
         if nest.is_rectangular and not in_place:
-            return Contraction(roles, self._target, inside, name)
+            return Contraction(roles, self._target, place, name)
         if roles.rows is None or not _has_unit_bounds(nest):
             return None
         bounded = roles.most(roles.columns) or roles.most(roles.rows)
-        if bounded and not nest.is_rectangular:
+        if bounded and not nest.is_rectangular and not place.shared:
             return None  # the border of a block, where little is done
         if in_place and self._legality.feeds_itself(roles.rows):
             return None
-        return Triangle(roles, self._target, inside, name)
+        return Triangle(roles, self._target, place, name)
 
 
 def _is_repeated(loop: For) -> bool:

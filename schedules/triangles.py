@@ -57,6 +57,8 @@ class Triangle(Contraction):
             self._param("pack_columns", (True, False), columns, "structure"),
             self._param("pack_rows", (True, False), rows, "structure"),
         ]
+        if self.place.shared:
+            return params
         axes = ("columns", "rows") if self.has_free_columns else ("rows",)
         few = self.roles.most(self.roles.columns) is not None
         usual = axes[-1] if few else axes[0]
@@ -91,7 +93,7 @@ class Triangle(Contraction):
         schedule = split_twice(schedule, u, rows * int(choice["row_tiles"]), rows)
         tiles = (f"{u}_o", f"{u}_t")
         inside = (*reduction, f"{u}_i")
-        if choice["threads"] == "columns":
+        if choice.get("threads") == "columns":
             block = width * int(choice["column_tiles"])
             schedule = split_twice(schedule, v, block, width)
             return schedule.reorder(

@@ -1,0 +1,1 @@
+"""How exact and how fast mathematical functions are: `python -m benchmarks.maths`."""

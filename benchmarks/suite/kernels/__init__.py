@@ -1,0 +1,1 @@
+"""The suite's kernels, by family: plain loops from the definitions, no schedules."""
