@@ -75,7 +75,7 @@ class Contraction:
         """The decisions, with defaults from the target's registers and caches."""
         roles = self.roles
         if roles.rows is None:
-            choices = _covering(_VECTORS, roles.extent(roles.columns), self.lanes)
+            choices = covering(_VECTORS, roles.extent(roles.columns), self.lanes)
             return (self._param("vectors", choices, 4, "structure"),)
         rows, vectors = self._default_tile(roles.rows)
         tiles = tuple(f"{r}x{v}" for r, v in self._tiles(roles.rows))
@@ -91,8 +91,8 @@ class Contraction:
         Fewer accumulators than that cannot hide the latency of an update.
         """
         registers = self.target.vector_registers
-        all_rows = _covering(_ROWS, self.roles.extent(rows_axis), 1)
-        all_vectors = _covering(
+        all_rows = covering(_ROWS, self.roles.extent(rows_axis), 1)
+        all_vectors = covering(
             _VECTORS, self.roles.extent(self.roles.columns), self.lanes
         )
         fitting = [
@@ -120,18 +120,18 @@ class Contraction:
     def _size_params(self, rows_axis: str, rows: int) -> list[Param]:
         roles = self.roles
         extent = roles.extent(rows_axis)
-        tiles = _covering(_TILES, extent, rows)
+        tiles = covering(_TILES, extent, rows)
         params = [
             self._param(
                 "row_tiles", tiles, self._row_tiles(roles.most(rows_axis), rows), "size"
             )
         ]
         if self.chooses_threads:
-            tiles = _covering(_TILES, roles.extent(roles.columns), self.lanes)
+            tiles = covering(_TILES, roles.extent(roles.columns), self.lanes)
             params.append(self._param("column_tiles", tiles, 8, "size"))
         if self.blocked:
             extent = roles.extent(roles.reduction[-1])
-            blocks = _covering(_REDUCTION_BLOCKS, extent, 1)
+            blocks = covering(_REDUCTION_BLOCKS, extent, 1)
             params.append(self._param("reduction_block", blocks, 512, "size"))
         return params
 
@@ -219,10 +219,7 @@ class Contraction:
 
     def apply(self, schedule: Schedule, config: Config) -> Schedule:
         """Append the steps."""
-        prefix = f"{self.key}."
-        choice = {
-            param.name.removeprefix(prefix): config[param.name] for param in self.params
-        }
+        choice = self._choice(config)
         schedule, order = self._split(schedule, choice)
         schedule = schedule.reorder(*order).vectorize(f"{self.roles.columns}_i")
         if self.roles.rows is not None:
@@ -230,6 +227,11 @@ class Contraction:
         schedule = self._accumulate(schedule, choice)
         schedule = self._parallelize(schedule, choice)
         return self._pack(schedule, choice)
+
+    def _choice(self, config: Config) -> dict[str, Choice]:
+        """Return what *config* says about this nest."""
+        prefix = f"{self.key}."
+        return {p.name.removeprefix(prefix): config[p.name] for p in self.params}
 
     def _tile(self, choice: Mapping[str, Choice]) -> tuple[int, int]:
         """Return the rows and vectors of the register tile."""
@@ -365,7 +367,7 @@ def split_twice(schedule: Schedule, axis: str, block: int, tile: int) -> Schedul
     return schedule.split(f"{axis}_b", tile, names=(f"{axis}_t", f"{axis}_i"))
 
 
-def _covering(
+def covering(
     choices: tuple[int, ...], extent: int | None, unit: int
 ) -> tuple[int, ...]:
     """Drop the *choices* beyond the first that, times *unit*, covers *extent*."""

@@ -21,6 +21,7 @@ from ..ir.nodes import Block, For, Function, Reduce, Store
 from ..ir.numerics import Numerics
 from ..ir.walk import loops, reads
 from ..target import Target
+from .column_sums import ColumnSums, sums_long_columns
 from .contraction import Contraction
 from .nests import LoopNest
 from .params import Choice, Config, Param, Part, Place
@@ -208,7 +209,8 @@ class _Planner:
         taken = roles.label in self.parts  # a cut has made more than one nest of it
         name = loop.axis if taken else roles.label
         if nest.is_rectangular and not in_place:
-            return Contraction(roles, self._target, place, name)
+            kind = ColumnSums if sums_long_columns(roles) else Contraction
+            return kind(roles, self._target, place, name)
         if roles.rows is None or not _has_unit_bounds(nest):
             return None
         bounded = roles.most(roles.columns) or roles.most(roles.rows)

@@ -72,10 +72,7 @@ class Triangle(Contraction):
 
     def apply(self, schedule: Schedule, config: Config) -> Schedule:
         """Append the steps."""
-        prefix = f"{self.key}."
-        choice = {
-            param.name.removeprefix(prefix): config[param.name] for param in self.params
-        }
+        choice = self._choice(config)
         schedule = self._tiled(schedule, choice)
         schedule = schedule.vectorize(f"{self.roles.columns}_i")
         schedule = schedule.unroll(f"{self.roles.rows}_i")

@@ -38,10 +38,14 @@ def column_variances(X: f32[M, N]) -> f32[N]:
     """Return the variance of each column, the mean of squared deviations."""
     mean = tdsl.zeros((N,), f32)
     for i, j in tdsl.grid(M, N):
-        mean[j] += X[i, j] / M
+        mean[j] += X[i, j]
+    for j in range(N):
+        mean[j] = mean[j] / M
     v = tdsl.zeros((N,), f32)
     for i, j in tdsl.grid(M, N):
-        v[j] += (X[i, j] - mean[j]) * (X[i, j] - mean[j]) / M
+        v[j] += (X[i, j] - mean[j]) * (X[i, j] - mean[j])
+    for j in range(N):
+        v[j] = v[j] / M
     return v
 
 
