@@ -23,7 +23,8 @@ from ..ir.nodes import (
     Store,
 )
 from ..ir.walk import walk
-from .dependence import Dependence, clashes, find_conflict
+from .dependence import clashes, find_conflict
+from .meeting import Dependence
 from .model import Access, Model, Occurrence, build_model
 from .sets import IslError, UnsupportedError, bounded, later_image, same_prefix
 from .validate import LOCK
