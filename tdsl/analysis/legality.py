@@ -139,7 +139,7 @@ class Legality:
     def _occurrences(self, model: Model, loop: For, number: int) -> list[Occurrence]:
         statement = loop.body.statements[number]
         inside = {id(node) for node in walk(statement)}
-        return [o for o in model.occurrences if id(o.statement) in inside]
+        return [o for o in model.occurrences if id(o.leaf) in inside]
 
     def _has_clash(self, axis: str, ignored: frozenset[str] = frozenset()) -> bool:
         model = self._model(axis)

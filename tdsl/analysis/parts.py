@@ -52,7 +52,7 @@ def _touches(
     return [
         Touch(occurrence, access)
         for occurrence in model.occurrences
-        if id(occurrence.scatter or occurrence.statement) in inside
+        if id(occurrence.leaf) in inside
         for access in (occurrence.write, *occurrence.reads)
         if tensor in (None, access.tensor)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdsl.analysis.validate import validate
 from tdsl.errors import ScheduleError
 from tdsl.schedules.schedule import Schedule
 
@@ -922,3 +923,15 @@ def test_refusal(kernel_name: str, chain: Chain, message: str) -> None:
         chain(Schedule(kernel(kernel_name)))
     text, _, _ = str(caught.value).partition("\n  in step ")
     assert text == message
+
+
+def test_the_layouts_to_write_instead_are_accepted() -> None:
+    tiled = register_tile(Schedule(kernel("matmul")))
+    ragged = Schedule(kernel("matmul")).split("i", 10)
+    ragged = ragged.split("i_i", 4, names=("i_t", "i_i"))
+    for schedule, tensor, axis, layout in (
+        (tiled, "B", "k_o", ("j_t", "k_i", "j_i")),
+        (ragged, "A", None, ("i_o", "i_t", "i_i", "k")),
+    ):
+        packed = schedule.cache_read(tensor, axis, layout=layout)
+        assert validate(schedule.original, packed.function).verdict == "proved"
