@@ -19,6 +19,16 @@ def quoted(names: Iterable[str]) -> str:
     return ", ".join(f'"{each}"' for each in names)
 
 
+def written(value: object) -> str:
+    """Return *value*, of strings, integers and tuples of them, in double quotes."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, tuple):
+        inner = ", ".join(map(written, value))
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    return repr(value)
+
+
 def did_you_mean(given: str, names: Iterable[str]) -> str:
     """Return `; did you mean "x"?`, or nothing where no name is like *given*."""
     known = {each.casefold(): each for each in names}
@@ -80,7 +90,7 @@ def find_tensor(function: Function, tensor: str, primitive: str) -> Tensor:
     if tensor not in known:
         raise ScheduleError(
             f'{primitive}: no tensor "{tensor}" in {function.name}; '
-            f"the tensors are {quoted(known)}"
+            f"the tensors are {quoted(known)}{did_you_mean(tensor, known)}"
         )
     return known[tensor]
 
@@ -104,7 +114,7 @@ def fresh(base: str, taken: set[str]) -> str:
 def check_new_name(new: str, taken: set[str], primitive: str, remedy: str) -> None:
     """Refuse a name that is no identifier or that something else has."""
     if not new.isidentifier():
-        raise ScheduleError(f'{primitive}: "{new}" is not an identifier')
+        raise ScheduleError(f'{primitive}: the name "{new}" is no identifier; {remedy}')
     if new in taken:
         raise ScheduleError(f'{primitive}: the name "{new}" is taken; {remedy}')
     taken.add(new)
@@ -136,16 +146,6 @@ def check_open(function: Function, axis: str | None, primitive: str) -> None:
                 f'{primitive}: loop "{around.axis}" is vectorized, so its body cannot '
                 "take in copies or other stages; name a loop around it"
             )
-
-
-def check_before(block: Block, root: Stmt, consumer: Stmt, label: str) -> None:
-    """Refuse to move *root* into a loop that it does not precede."""
-    order = [id(statement) for statement in block.statements]
-    if order.index(id(root)) > order.index(id(consumer)):
-        raise ScheduleError(
-            f"compute_at: {label} comes after that loop; "
-            "it can only move into loops that follow it"
-        )
 
 
 def memory_named(memory: str, primitive: str) -> Memory:

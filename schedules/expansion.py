@@ -19,6 +19,7 @@ from .checks import (
     quoted,
     scope_of,
 )
+from .reasons import either_order
 from .regions import redirect, touches
 
 
@@ -105,10 +106,11 @@ def _check_uses(function: Function, alloc: Alloc, loop: For) -> None:
     for depth in range(len(home), len(around)):
         for statement in block.statements:
             if statement is not around[depth] and touches(statement, tensor):
+                reason = either_order(function, [loop], [statement], tensor)
                 raise ScheduleError(
                     f'expand: "{tensor}" is used outside of loop "{axis}" too, so its '
-                    "iterations cannot have copies of their own; choose a loop around "
-                    "all uses"
+                    f"iterations cannot have copies of their own{reason.because}; "
+                    f"choose a loop around all uses{reason.witness}"
                 )
         block = around[depth].body
     vector = [n for n in around if isinstance(n, For)]

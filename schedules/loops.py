@@ -24,6 +24,7 @@ from .checks import (
 from .copies import labels, tensor_names
 from .interchange import permute
 from .parallel import check_targets
+from .reasons import kept_order
 
 
 def reorder(function: Function, *axes: str) -> Function:
@@ -43,7 +44,9 @@ def reorder(function: Function, *axes: str) -> Function:
     throughout: see *origin* of `split`.
     """
     if len(set(axes)) != len(axes):
-        raise ScheduleError(f"reorder: an axis is named twice in {quoted(axes)}")
+        raise ScheduleError(
+            f"reorder: an axis is named twice in {quoted(axes)}; name each once"
+        )
     for axis in axes:
         find_loop(function, axis, "reorder")
     if len(axes) < 2:
@@ -102,12 +105,12 @@ def fuse(function: Function, outer: str, inner: str) -> Function:
     if second.kind is not LoopKind.SERIAL:
         raise ScheduleError(
             f'fuse: loop "{inner}" is already {second.kind.value}; only a serial loop '
-            "can share the counter of another"
+            "can share the counter of another; apply fuse before that step"
         )
     if first.kind in (LoopKind.VECTORIZED, LoopKind.UNROLLED):
         raise ScheduleError(
             f'fuse: loop "{outer}" is {first.kind.value}; only serial, parallel and '
-            "fused loops share a counter"
+            "fused loops share a counter; apply fuse before that step"
         )
     if _is_shared_out(function, first):
         check_targets(function, second, "fuse")
@@ -141,10 +144,12 @@ def fission(function: Function, axis: str, *, after: str | int) -> Function:
     used = {used for statement in second for used in tensor_names(statement)}
     for statement in first:
         if isinstance(statement, Alloc) and statement.tensor.name in used:
+            local = statement.tensor.name
+            reason = kept_order(function, first, second, local)
             raise ScheduleError(
-                f'fission: local tensor "{statement.tensor.name}" belongs to one '
-                f'iteration of "{axis}" and is used on both sides of the cut; '
-                "cut elsewhere, inline it, or use an array over all iterations"
+                f'fission: local tensor "{local}" belongs to one iteration of '
+                f'"{axis}" and is used on both sides of the cut{reason.because}; cut '
+                f'elsewhere, or expand("{local}", "{axis}") first{reason.witness}'
             )
     copy = fresh(f"{axis}_2", taken_names(function))
     moved = substitute(Block(second), {axis: name(copy)})
@@ -197,8 +202,10 @@ def _position(loop: For, after: str | int) -> int:
             )
         after = holders[-1] + 1
     if not 0 < after < len(statements):
+        places = ", ".join(map(str, range(1, len(statements))))
+        instead = f"after can be {places}" if places else "one cannot be cut"
         raise ScheduleError(
             f"fission: a cut after {after} of the {len(statements)} statements of loop "
-            f'"{loop.axis}" leaves one side empty'
+            f'"{loop.axis}" leaves one side empty; {instead}'
         )
     return after

@@ -32,7 +32,8 @@ from .checks import (
     taken_names,
 )
 from .overwrites import leading_overwrites
-from .regions import Access, accesses, check_affine, redirect, touches
+from .reasons import kept_order
+from .regions import Access, accesses, check_affine, redirect, touches, writes
 from .staging import (
     Copy,
     Plan,
@@ -90,7 +91,7 @@ def cache_read(
         found = _fitting(found, layout)
         first = _first_use(site, found)
     region = Block(site.body.statements[first:])
-    _check_only_read(found, site)
+    _check_only_read(function, region, found, site)
     taken = taken_names(function)
     default = f"{tensor}_tile" if layout is None else f"{tensor}_pack"
     buffer = _buffer_name(name, default, taken, "cache_read")
@@ -228,12 +229,17 @@ def _buffer_name(
 
 
 def _first_read(site: _Site) -> int:
+    tensor = site.tensor.name
     for position, statement in enumerate(site.body.statements):
-        uses = accesses(Block((statement,)), site.tensor.name)
+        uses = accesses(Block((statement,)), tensor)
         if any(access.kind == "load" for access in uses):
             return position
+    if writes(site.body, tensor):
+        raise ScheduleError(
+            f'cache_read: {site.where} only writes "{tensor}"; use cache_write'
+        )
     raise ScheduleError(
-        f'cache_read: {site.where} does not read "{site.tensor.name}"; '
+        f'cache_read: {site.where} does not read "{tensor}"; '
         "choose a loop around its reads"
     )
 
@@ -260,12 +266,18 @@ def _first_use(site: _Site, found: Sequence[Access]) -> int:
     raise AssertionError(site.where)
 
 
-def _check_only_read(found: Sequence[Access], site: _Site) -> None:
-    tensor = site.tensor.name
+def _check_only_read(
+    function: Function, region: Block, found: Sequence[Access], site: _Site
+) -> None:
+    tensor, used = site.tensor.name, region.statements
     if any(access.kind != "load" for access in found):
+        reason = kept_order(function, used, used, tensor, kinds=("flow", "anti"))
+        is_stale = reason.found is not None and reason.found.kind == "flow"
+        fault = "would be out of date" if is_stale else "is not written back"
         raise ScheduleError(
-            f'cache_read: "{tensor}" is written in {site.where} after it is read, so a '
-            "copy would be out of date; use cache_write, or a loop further in"
+            f'cache_read: "{tensor}" is written in {site.where} as well as read, and a '
+            f"copy {fault}{reason.because}; use cache_write, or a loop further in"
+            f"{reason.witness}"
         )
 
 

@@ -13,6 +13,7 @@ from .bounds import Loops, is_nonnegative, prune_starts, prune_stops
 from .checks import check_serial, describe, find_loop, path_to, scope_of
 from .index_sets import simplified
 from .lattices import remainder_of
+from .reasons import kept_order
 
 
 def merge(function: Function, first: str, second: str) -> Function:
@@ -85,12 +86,15 @@ def _neighbours(function: Function, one: _Side, other: _Side) -> tuple[Block, in
             f'merge: loop "{second}" does not follow loop "{first}" in the same body; '
             "merge, or fission, the loops around them first"
         )
-    for each in block.statements[at + 1 : end]:
-        if not isinstance(each, Alloc):
-            raise ScheduleError(
-                f'merge: other statements stand between loop "{first}" and loop '
-                f'"{second}"; merge neighbours one after the other'
-            )
+    between = [s for s in block.statements[at + 1 : end] if not isinstance(s, Alloc)]
+    if between:
+        reason = kept_order(function, [one.root], between)
+        reason = reason if reason.found else kept_order(function, between, [other.root])
+        raise ScheduleError(
+            f'merge: other statements stand between loop "{first}" and loop '
+            f'"{second}"{reason.because}; merge neighbours one after the other'
+            f"{reason.witness}"
+        )
     return block, at, end
 
 

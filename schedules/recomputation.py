@@ -31,10 +31,10 @@ from ..ir.walk import (
 from .bounds import prune_starts, prune_stops
 from .boxes import Index, Place, Side, place_in
 from .checks import (
-    check_before,
     path_to,
     replace_body,
 )
+from .reasons import check_before, kept_order
 from .regions import accesses, plain_axis, redirect, touches, writes
 from .staging import plan_sides
 
@@ -49,15 +49,18 @@ def recompute(function: Function, tensor: str, axis: str) -> Function:
     if around[: len(home)] != home or len(around) <= len(home):
         raise ScheduleError(
             f'compute_at: "{tensor}" is declared inside or beside loop "{axis}", '
-            "not around it"
+            "not around it; name a loop that follows its declaration"
         )
     consumer = around[len(home)]
     writers = [each for each in block.statements if writes(Block((each,)), tensor)]
-    _check_writers(block, writers, consumer, tensor, axis)
     reads = list(accesses(target.body, tensor))
-    everywhere = list(accesses(Block((consumer,)), tensor))
-    if not reads or len(reads) != len(everywhere):
-        raise _read_elsewhere(tensor, axis)
+    if not reads:
+        raise ScheduleError(
+            f'compute_at: loop "{axis}" does not read "{tensor}"; name a loop around '
+            "all of its reads"
+        )
+    _check_writers(function, writers, consumer, target, tensor)
+    _check_read_there(function, writers, block, target, tensor)
     place = place_in(function, axis)
     sides = plan_sides(reads, alloc.tensor, place, "compute_at")
 
@@ -112,24 +115,49 @@ def _restricted(
 
 
 def _check_writers(
-    block: Block, writers: Sequence[Stmt], consumer: Stmt, tensor: str, axis: str
+    function: Function,
+    writers: Sequence[Stmt],
+    consumer: Stmt,
+    target: For,
+    tensor: str,
 ) -> None:
     if any(writer is consumer for writer in writers):
+        reason = kept_order(function, [consumer], [consumer], tensor)
         raise ScheduleError(
-            f'compute_at: "{tensor}" is written in the nest of loop "{axis}" itself; '
-            "name the label of its initialisation, or fission first"
+            f'compute_at: "{tensor}" is written in the nest of loop "{target.axis}" '
+            f"itself{reason.because}; name the label of its initialisation, or fission "
+            f"first{reason.witness}"
         )
     for writer in writers:
-        check_before(block, writer, consumer, f'"{tensor}"')
-        _check_writes_only(writer, tensor)
-    for statement in block.statements:
-        if touches(statement, tensor) and not any(
-            statement is each for each in (*writers, consumer)
-        ):
-            raise _read_elsewhere(tensor, axis)
+        check_before(function, writer, consumer, target, moving=f'"{tensor}"')
+        _check_writes_only(function, writer, tensor)
 
 
-def _check_writes_only(writer: Stmt, tensor: str) -> None:
+def _check_read_there(
+    function: Function,
+    writers: Sequence[Stmt],
+    block: Block,
+    target: For,
+    tensor: str,
+) -> None:
+    """Refuse where statements of *block* outside of the loop *target* read *tensor*."""
+    inside = {id(node) for each in (*writers, target) for node in walk(each)}
+    outside = [
+        node
+        for node in walk(block)
+        if isinstance(node, Store | Reduce | Scatter)
+        and id(node) not in inside
+        and touches(node, tensor)
+    ]
+    if outside:
+        reason = kept_order(function, writers, outside, tensor)
+        raise ScheduleError(
+            f'compute_at: "{tensor}" is read outside loop "{target.axis}" too'
+            f"{reason.because}; choose a loop around all of its reads{reason.witness}"
+        )
+
+
+def _check_writes_only(function: Function, writer: Stmt, tensor: str) -> None:
     """Refuse a nest that does more than compute *tensor* from other tensors."""
     private = {node.tensor.name for node in walk(writer) if isinstance(node, Alloc)}
     for node in walk(writer):
@@ -141,17 +169,14 @@ def _check_writes_only(writer: Stmt, tensor: str) -> None:
                 f'"{node.tensor}"; fission first'
             )
         if any(load.tensor == tensor for load in loads(node)):
-            raise ScheduleError(
-                f'compute_at: "{tensor}" is computed from its own elements, '
-                "so a part of it cannot be computed alone"
+            reason = kept_order(
+                function, [writer], [writer], tensor, kinds=("flow", "anti")
             )
-
-
-def _read_elsewhere(tensor: str, axis: str) -> ScheduleError:
-    return ScheduleError(
-        f'compute_at: "{tensor}" is read outside loop "{axis}" too (or not in it '
-        "at all); choose a loop around all of its reads"
-    )
+            raise ScheduleError(
+                f'compute_at: "{tensor}" is computed from its own elements, so a part '
+                f"of it cannot be computed alone{reason.because}; leave it where it is"
+                f"{reason.witness}"
+            )
 
 
 def _limits(

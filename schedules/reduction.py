@@ -31,11 +31,11 @@ from .checks import (
     find_loop,
     find_tensor,
     fresh,
-    is_around,
     memory_named,
     quoted,
     taken_names,
 )
+from .reasons import kept_order
 from .regions import Access, accesses, check_affine, is_one_to_one, mirror, relevant
 
 _FIXED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
@@ -81,7 +81,7 @@ def rfactor(
     found = _reduction(function, loop, tensor)
     target = find_tensor(function, found.statement.tensor, "rfactor")
     check_affine(function.body, target.name, "rfactor")
-    root = _root(found, loop)
+    root = _root(function, found, loop)
     _check_room(found, root)
     plan = _plan(function, found, loop, root, target, apart=memory == "array")
     taken = taken_names(function)
@@ -179,7 +179,7 @@ def _is_local(tensor: str, loop: For) -> bool:
     return any(isinstance(each, Alloc) and each.tensor.name == tensor for each in nodes)
 
 
-def _root(found: _Found, loop: For) -> For:
+def _root(function: Function, found: _Found, loop: For) -> For:
     """Return the outermost loop below which only this update touches the target.
 
     The update may read other elements of it, `x[i] -= L[i, j] * x[j]`: that they are
@@ -196,9 +196,13 @@ def _root(found: _Found, loop: For) -> For:
             return node
         if node is loop:
             break
+    reason = kept_order(
+        function, [loop], [loop], tensor, kinds=("flow", "anti", "output")
+    )
     raise ScheduleError(
-        f'rfactor: loop "{loop.axis}" also writes "{tensor}" outside of the update, so '
-        "the partial results cannot be combined after it; fission first"
+        f'rfactor: loop "{loop.axis}" also uses "{tensor}" outside of the update, so '
+        f"the partial results cannot be combined after it{reason.because}; fission "
+        f"first{reason.witness}"
     )
 
 
@@ -231,16 +235,8 @@ def _plan(
     around = {n.axis: n for n in found.path[:position] if isinstance(n, For)}
     below = {n.axis: n for n in found.path[position:] if isinstance(n, For)}
     place = Place(around, {dim.name: dim for dim in function.dims})
+    # None of them depends on another loop inside *root*: `relevant` would have it too.
     inner = {a: each for a, each in relevant(found.access).items() if a in below}
-    if any(
-        is_around(axis, each)
-        for each in inner.values()
-        for axis in below.keys() - inner.keys()
-    ):
-        raise ScheduleError(
-            f'rfactor: the loops over "{target.name}" inside loop "{root.axis}" depend '
-            "on it; reorder them outside first"
-        )
     index = found.statement.index
     moving = tuple(
         position

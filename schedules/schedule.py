@@ -376,7 +376,9 @@ def _read(text: str) -> dict[str, object]:
     try:
         data = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ScheduleError(f"this is not the JSON of a schedule: {error}") from error
+        raise ScheduleError(
+            f"this is not the JSON of a schedule: {error}; pass what to_json returned"
+        ) from error
     if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
         raise ScheduleError(
             'this is not the JSON of a schedule: it needs an object with "steps"'

@@ -17,9 +17,11 @@ from functools import cache, cached_property
 
 from ..analysis.access import Nest, perfect_nest, subscript_names
 from ..analysis.legality import Legality
-from ..ir.nodes import Block, For, Function, Reduce, Store
+from ..errors import ScheduleError
+from ..ir.nodes import Alloc, Block, For, Function, Reduce, Store
 from ..ir.numerics import Numerics
-from ..ir.walk import loops, reads
+from ..ir.printer import print_block
+from ..ir.walk import loops, reads, walk_nest
 from ..target import Target
 from .column_sums import ColumnSums, sums_long_columns
 from .contraction import Contraction
@@ -87,9 +89,23 @@ def sketch(function: Function, target: Target, numerics: Numerics) -> Sketch:
     """Return the sketch of *function* for *target*.
 
     Contractions keep the order of each element's updates, so they serve every numerics
-    class; sums along vector lanes need `reassoc`.
+    class; sums along vector lanes need `reassoc`. Raises `ScheduleError` where a
+    statement of *function* does not say which one of a kernel it is.
     """
+    _check_labels(function)
     return _sketch(function, target, numerics, {})
+
+
+def _check_labels(function: Function) -> None:
+    """Refuse statements that no kernel has: proofs, and parts of a space, name them."""
+    for leaf, _ in walk_nest(function.body):
+        if not isinstance(leaf, Alloc) and leaf.instance is None:
+            text = print_block(Block((leaf,))).strip()
+            raise ScheduleError(
+                f"{function.name}: the statement `{text}` has no label, so no schedule "
+                "can be proved: pass the function of a kernel, `kernel.function`, or "
+                "give each statement an Instance"
+            )
 
 
 def _sketch(

@@ -43,6 +43,7 @@ from .checks import (
     tensors,
 )
 from .copies import labels
+from .reasons import kept_order
 from .recomputation import recompute
 from .regions import check_affine, plain_axis, writes
 from .store_moves import move_store
@@ -197,28 +198,39 @@ def _only_store(function: Function, tensor: str) -> Store:
         for leaf, path in walk_nest(function.body)
         if isinstance(leaf, Store | Reduce) and leaf.tensor == tensor
     ]
+    home = path_to(function, allocations(function)[tensor])
+    block = home[-1].body if home else function.body
     store, path = writes[0] if len(writes) == 1 else (None, ())
     if not isinstance(store, Store):
+        uses = block.statements
+        reason = kept_order(function, uses, uses, tensor, kinds=("reduction", "output"))
         raise ScheduleError(
             f'inline: "{tensor}" is not written by one store alone, so it has no '
-            "single value to put in its place; use compute_at"
+            f"single value to put in its place{reason.because}; use compute_at"
+            f"{reason.witness}"
         )
-    home = path_to(function, allocations(function)[tensor])
     if any(isinstance(node, If) for node in path[len(home) :]):
         raise ScheduleError(
             f'inline: "{tensor}" is stored under a guard, so it has a value only in '
             "some iterations; use compute_at"
         )
-    _check_own_axes(store, path[len(home) :])
+    _check_own_axes(function, store, path[len(home) :])
     _check_readable(function, store, home)
     return store
 
 
-def _check_own_axes(store: Store, nest: Path) -> None:
+def _check_own_axes(function: Function, store: Store, nest: Path) -> None:
     own = [node.axis for node in nest if isinstance(node, For)]
     axes = [plain_axis(form) for form in store.index]
     shown = f"the subscripts ({', '.join(map(str, store.index))}) of the store"
     if None in axes or len(set(axes)) != len(axes) or set(axes) != set(own):
+        root = nest[:1]
+        reason = kept_order(function, root, root, store.tensor, kinds=("output",))
+        if reason.found:
+            raise ScheduleError(
+                f'inline: "{store.tensor}" has no single value to put in its '
+                f"place{reason.because}; use compute_at{reason.witness}"
+            )
         raise ScheduleError(
             f'inline: {shown} to "{store.tensor}" are not the axes of its nest, each '
             "once; inline before splitting"
@@ -233,8 +245,12 @@ def _check_readable(function: Function, store: Store, home: Path) -> None:
     """Refuse a value that reads what is out of reach where the tensor is read."""
     tensor = store.tensor
     if any(load.tensor == tensor for load in loads(store.value)):
+        block = home[-1].body if home else function.body
+        uses = [each for each in block.statements if writes(Block((each,)), tensor)]
+        reason = kept_order(function, uses, uses, tensor, kinds=("flow", "anti"))
         raise ScheduleError(
-            f'inline: "{tensor}" is computed from its own old value; use compute_at'
+            f'inline: "{tensor}" is computed from its own old value{reason.because}; '
+            f"use compute_at{reason.witness}"
         )
     for load in loads(store.value):
         alloc = allocations(function).get(load.tensor)

@@ -10,7 +10,7 @@ from ..ir.affine import Affine, name
 from ..ir.nodes import Block, For, If, LoopKind, Stmt, Tensor
 from .bounds import Loops, extent_over_dims, highest, lowest, undominated
 from .boxes import Index, Place, Side, bounding_side, box_nest
-from .checks import describe, is_around, quoted
+from .checks import describe, is_around, quoted, written
 from .regions import Access, mirror, relevant, signature
 
 Copy = Callable[[Index, Index], Stmt]
@@ -212,12 +212,17 @@ def fits_layout(access: Access, layout: Sequence[str]) -> bool:
 
     Other loops may cut the ranges short, as in a triangle, but not move tiles.
     """
+    return set(_layout_axes(access, layout)) == set(layout)
+
+
+def _layout_axes(access: Access, layout: Sequence[str] = ()) -> list[str]:
+    """Return the axes that a layout needs, outermost first, *layout* being wanted."""
     around = access.loops
     needed = {a for form in access.index for a in form.names() if a in around}
     for axis in reversed(around):
         if axis in needed:
             needed |= _tiles_of(around[axis], around, layout)
-    return needed == set(layout)
+    return [axis for axis in around if axis in needed]
 
 
 def _tiles_of(loop: For, around: Loops, layout: Sequence[str]) -> set[str]:
@@ -291,10 +296,16 @@ def _check_layout(
 ) -> None:
     if len(set(layout)) == len(layout) and fits_layout(access, layout):
         return
-    given, needed = quoted(layout), quoted(relevant(access))
+    element = f"{tensor.name}[{', '.join(map(str, access.index))}]"
+    given, needed = written(tuple(layout)), tuple(_layout_axes(access))
+    if not needed:
+        raise ScheduleError(
+            f"{primitive}: layout={given}, but {element} needs no loop below; leave "
+            "layout out"
+        )
     raise ScheduleError(
-        f"{primitive}: layout=({given}), but the subscripts of "
-        f'"{tensor.name}" below need exactly the axes {needed}, in any order'
+        f"{primitive}: layout={given}, but {element} needs the axes {quoted(needed)}, "
+        f"in any order; write layout={written(needed)}"
     )
 
 

@@ -29,7 +29,6 @@ from .bounds import Loops
 from .boxes import Index, box_nest, place_in
 from .checks import (
     Path,
-    check_before,
     fresh,
     path_to,
     replace_body,
@@ -37,6 +36,7 @@ from .checks import (
     tensors,
 )
 from .leftovers import leftover
+from .reasons import check_before, either_order, kept_order
 from .regions import Access, accesses, is_one_to_one, mirror, relevant
 from .staging import guarded, have_one_form, plan_sides, shared_guards
 
@@ -60,13 +60,14 @@ def move_store(function: Function, label: str, tensor: str, axis: str) -> Functi
     """Move the store *label* into the first iterations of *axis* that need it."""
     target = loops(function)[axis]
     around = (*path_to(function, target), target)
-    stage = _stage(function, label, around)
+    stage = _stage(function, label, target)
     uses = list(accesses(target.body, tensor))
     if not uses:
         raise ScheduleError(
-            f'compute_at: loop "{axis}" does not use "{tensor}", which {label} writes'
+            f'compute_at: loop "{axis}" does not use "{tensor}", which {label} writes; '
+            "name a loop around its uses"
         )
-    _check_other_writes(function, target, tensor, label)
+    _check_other_writes(function, target, stage)
     taken = taken_names(function) - {loop.axis for loop in stage.own}
     nest = _nest(function, stage, uses, axis, taken=taken)
     shared = len(stage.path) - len(stage.own)
@@ -137,13 +138,12 @@ def _store_at(stage: _Stage, own: Sequence[str | None]) -> Callable[[Index], Stm
     return at
 
 
-def _check_other_writes(
-    function: Function, target: For, tensor: str, label: str
-) -> None:
+def _check_other_writes(function: Function, target: For, stage: _Stage) -> None:
     """Refuse where updates outside of *target* would lose their initialisation.
 
     A store after *target* has its own value for what it writes.
     """
+    label, tensor = stage.label, stage.store.tensor
     inside = {id(node) for node in walk(target.body)}
     before = True
     for node in walk(function.body):
@@ -155,14 +155,38 @@ def _check_other_writes(
         if id(node) in inside or (node.instance and node.instance.label == label):
             continue
         other = node.instance.label if node.instance else "a copy"
+        reason = either_order(function, [stage.root], [node], tensor)
         raise ScheduleError(
             f'compute_at: "{tensor}" is also written outside loop "{target.axis}" (by '
-            f"{other}), where {label} must come first; choose a loop around both, or "
-            'use tail="guard"'
+            f"{other}), where {label} must come first{reason.because}; choose a loop "
+            f'around both, or use tail="guard"{reason.witness}'
         )
 
 
-def _stage(function: Function, label: str, around: Path) -> _Stage:
+def _stage(function: Function, label: str, target: For) -> _Stage:
+    around = (*path_to(function, target), target)
+    leaf, path = _only_store(function, label)
+    shared = 0
+    while shared < min(len(path), len(around)) and path[shared] is around[shared]:
+        shared += 1
+    if shared == len(around):
+        raise ScheduleError(
+            f'compute_at: {label} is already inside loop "{target.axis}"; name a loop '
+            "that follows it"
+        )
+    own = tuple(node for node in path[shared:] if isinstance(node, For))
+    root: Stmt = path[shared] if len(path) > shared else leaf
+    if len(own) != len(path) - shared or not _is_single(root):
+        raise ScheduleError(
+            f"compute_at: {label} is not alone in its nest, or is guarded; "
+            "fission it into a nest of its own first"
+        )
+    check_before(function, root, around[shared], target, moving=label)
+    return _Stage(leaf, path, own, root)
+
+
+def _only_store(function: Function, label: str) -> tuple[Store, Path]:
+    """Return the only statement of that *label*, a store, and what is around it."""
     found = [
         (leaf, path)
         for leaf, path in walk_nest(function.body)
@@ -175,29 +199,21 @@ def _stage(function: Function, label: str, around: Path) -> _Stage:
             f"compute_at: {label} stands in {len(found)} places; "
             "move it before it is copied"
         )
-    leaf, path = found[0]
-    if not isinstance(leaf, Store):
-        raise ScheduleError(
-            f"compute_at: {label} is an update, which cannot move into the loops that "
-            "use its result; name the statement that stores, or a local tensor"
-        )
-    shared = 0
-    while shared < min(len(path), len(around)) and path[shared] is around[shared]:
-        shared += 1
-    if shared == len(around):
-        raise ScheduleError(
-            f'compute_at: {label} is already inside loop "{_axis_of(around)}"'
-        )
-    own = tuple(node for node in path[shared:] if isinstance(node, For))
-    root: Stmt = path[shared] if len(path) > shared else leaf
-    if len(own) != len(path) - shared or not _is_single(root):
-        raise ScheduleError(
-            f"compute_at: {label} is not alone in its nest, or is guarded; "
-            "fission it into a nest of its own first"
-        )
-    block = around[shared - 1].body if shared else function.body
-    check_before(block, root, around[shared], label)
-    return _Stage(leaf, path, own, root)
+    ((leaf, path),) = found
+    if isinstance(leaf, Store):
+        return leaf, path
+    reason = kept_order(
+        function,
+        function.body.statements,
+        [leaf],
+        leaf.tensor,
+        kinds=("flow", "reduction"),
+    )
+    raise ScheduleError(
+        f"compute_at: {label} is an update, which goes on from what is there before"
+        f"{reason.because}; name the statement that stores, or a local tensor"
+        f"{reason.witness}"
+    )
 
 
 def _is_single(statement: Stmt) -> bool:
@@ -263,11 +279,8 @@ def _ignored(between: Path, uses: Sequence[Access], label: str) -> list[For]:
         if len(loop.starts) != 1:
             raise ScheduleError(
                 f'compute_at: loop "{loop.axis}" has several starts, so its first '
-                f"iteration, where {label} would run, has no simple guard"
+                f"iteration, where {label} would run, has no simple guard; choose a "
+                "loop further out"
             )
         ignored.insert(0, loop)
     return ignored
-
-
-def _axis_of(around: Path) -> str:
-    return next(node.axis for node in reversed(around) if isinstance(node, For))

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 from ..errors import ScheduleError
 from ..ir.given import shown
 from ..ir.nodes import Function
-from .checks import did_you_mean, quoted
+from .checks import did_you_mean, quoted, written
 from .enclosing import enclose
 from .expansion import expand
 from .index_sets import cut, tighten
@@ -82,8 +82,8 @@ class Step:
 
     def __str__(self) -> str:
         positional, named = self._call()
-        parts = [_text(value) for value in positional]
-        parts += [f"{name}={_text(value)}" for name, value in named.items()]
+        parts = [written(value) for value in positional]
+        parts += [f"{name}={written(value)}" for name, value in named.items()]
         return f"{self.primitive}({', '.join(parts)})"
 
     def _call(self) -> tuple[list[Value], dict[str, Value]]:
@@ -116,18 +116,16 @@ def step(primitive: str, arguments: Mapping[str, object]) -> Step:
             if parameter.kind is Parameter.VAR_POSITIONAL:
                 kept.append((name, ()))
             elif parameter.default is Parameter.empty:
-                raise ScheduleError(f'{primitive} needs the argument "{name}"')
+                raise ScheduleError(
+                    f'{primitive} needs the argument "{name}"; its arguments are '
+                    f"{quoted(parameters)}"
+                )
             continue
         value = _value(primitive, name, arguments[name])
-        variadic = parameter.kind is Parameter.VAR_POSITIONAL
-        if variadic and not isinstance(value, tuple):
-            raise ScheduleError(
-                f"{primitive}: {name}={shown(value)} is no list of names"
-            )
         wanted = _wanted(parameter)
         if not _fits(value, wanted):
             raise ScheduleError(
-                f"{primitive}: {name}={_text(value)}; {name} is {_described(wanted)}"
+                f"{primitive}: {name}={written(value)}; {name} is {_described(wanted)}"
             )
         if parameter.default is Parameter.empty or value != parameter.default:
             kept.append((name, value))
@@ -217,12 +215,3 @@ def _described(wanted: Any) -> str:
     if get_origin(wanted) is None:
         return _WORDS[wanted]
     return f"a tuple of {_WORDS[get_args(wanted)[0]].split()[1]}s"
-
-
-def _text(value: Value) -> str:
-    if isinstance(value, str):
-        return f'"{value}"'
-    if isinstance(value, tuple):
-        inner = ", ".join(_text(item) for item in value)
-        return f"({inner},)" if len(value) == 1 else f"({inner})"
-    return repr(value)

@@ -9,47 +9,20 @@ unless the kernel assumes that the subscripts are different.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..ir.affine import Affine
-from ..ir.nodes import Block, For, Function, If, LoopKind, Reduce
-from ..ir.walk import chosen_by_data, walk
-from .certificate import DEPENDENCES, Check, DependenceKind, Witness
-from .injective import only_equal_keys, subscripts
+from ..ir.nodes import Block, For, Function, If, LoopKind
+from ..ir.walk import walk
+from .certificate import Check
+from .injective import only_equal_keys
+from .meeting import Dependence, Touch
 from .model import Access, Model, Occurrence, build_model
 from .sets import Map, earlier_image, later_image, same_prefix, sample_pair
-from .witness import Concrete
 
 NAME = "concurrent loops"
 
 
 Clash = tuple[Occurrence, Occurrence, Access, Map]
-
-
-@dataclass(frozen=True, slots=True)
-class Dependence:
-    """Two iterations of *axis* that touch one element, at least one writing it.
-
-    With *chosen*, they do if data decides so; with *scattered*, by a scatter.
-    """
-
-    kind: DependenceKind
-    axis: str
-    tensor: str
-    witness: Witness
-    chosen: bool = False
-    scattered: bool = False
-
-    def __str__(self) -> str:
-        what = f"{DEPENDENCES[self.kind]} {self.tensor}"
-        if self.chosen:
-            text = f"loop {self.axis} may carry {what}, as data chooses its elements"
-            assume = "if they differ, tdsl.assume(tdsl.injective(...)) says so"
-            return f"{text}; {assume}" if self.scattered else text
-        text = f"loop {self.axis} carries {what}"
-        if self.kind == "reduction":
-            return f"{text}: use rfactor to give each iteration its own partial result"
-        return text
 
 
 def check_concurrent_loops(model: Model) -> Check:
@@ -168,34 +141,8 @@ def _dependence(
     pairs: Map,
 ) -> Dependence:
     params, first, second = sample_pair(pairs)
-    concrete = Concrete(model, params)
-    element = concrete.element(writer.write, writer, first)
-    position = writer.axes.index(axis)
-    written_first = first[position] < second[position]
-    kind = _kind(writer, other, access, written_first=written_first)
-    verbs = ("writes", "reads" if access is not other.write else "writes")
-    if kind == "reduction":
-        verbs = ("updates", "updates")
-    runs = [
-        concrete.iteration(occurrence, counters) + f" {verb}"
-        for occurrence, counters, verb in zip(
-            (writer, other), (first, second), verbs, strict=True
-        )
-    ]
-    early, late = runs if written_first else reversed(runs)
-    witness = concrete.witness((f"{early} {element}", f"{late} it"), element)
-    chosen = any(
-        index is not None and chosen_by_data(index)
-        for index in (subscripts(writer, writer.write), subscripts(other, access))
-    )
-    scattered = writer.scatter is not None
-    return Dependence(kind, axis, writer.write.tensor, witness, chosen, scattered)
-
-
-def _kind(
-    writer: Occurrence, other: Occurrence, access: Access, *, written_first: bool
-) -> DependenceKind:
-    if access is not other.write:
-        return "flow" if written_first else "anti"
-    same = writer is other and isinstance(writer.statement, Reduce)
-    return "reduction" if same else "output"
+    level = writer.axes.index(axis)
+    runs = (Touch(writer, writer.write), first), (Touch(other, access), second)
+    if first[level] > second[level]:
+        runs = runs[1], runs[0]
+    return Dependence.between(model, params, level, runs)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from .meeting import shared_loops
 from .model import Model, Occurrence, Reader
 from .sets import (
     Map,
@@ -89,7 +90,7 @@ def _slots(
 
     Iterations that differ in one of the *private* outer axes use other storage.
     """
-    shared = {writer.name: _common(reader.path, writer.path) for writer in writers}
+    shared = {writer.name: shared_loops(reader, writer) for writer in writers}
     for level in range(len(reader.path), private - 1, -1):
         here = _head(reader, level)
         groups: dict[int, list[Occurrence]] = {}
@@ -113,15 +114,6 @@ def _serves_all(reader: Reader, slot: _Slot) -> bool:
         and writer.cases == reader.cases
         and writer.write.index == reader.access.index
     )
-
-
-def _common(path: tuple[int, ...], other: tuple[int, ...]) -> int:
-    count = 0
-    for a, b in zip(path, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
 
 
 def _head(place: Reader | Occurrence, level: int) -> int:
@@ -164,7 +156,7 @@ def _overtaken(
     pairs = last.flat_range_product(relation)
     rank = len(first.path)
     result: Set | None = None
-    for position in range(level, _common(first.path, second.path)):
+    for position in range(level, shared_loops(first, second)):
         late = later_coordinate(pairs, position, rank + position)
         pairs = same_coordinate(pairs, position, rank + position)
         if not late.is_empty():

@@ -23,7 +23,8 @@ from ..ir.nodes import (
     Store,
 )
 from ..ir.walk import walk
-from .dependence import Dependence, clashes, find_conflict
+from .dependence import clashes, find_conflict
+from .meeting import Dependence
 from .model import Access, Model, Occurrence, build_model
 from .sets import IslError, UnsupportedError, bounded, later_image, same_prefix
 from .validate import LOCK
@@ -138,7 +139,7 @@ class Legality:
     def _occurrences(self, model: Model, loop: For, number: int) -> list[Occurrence]:
         statement = loop.body.statements[number]
         inside = {id(node) for node in walk(statement)}
-        return [o for o in model.occurrences if id(o.statement) in inside]
+        return [o for o in model.occurrences if id(o.leaf) in inside]
 
     def _has_clash(self, axis: str, ignored: frozenset[str] = frozenset()) -> bool:
         model = self._model(axis)

@@ -104,6 +104,11 @@ class Occurrence:
         return tuple(loop.axis for loop in self.loops)
 
     @property
+    def leaf(self) -> Store | Reduce | Scatter:
+        """The statement as it stands in the program."""
+        return self.scatter or self.statement
+
+    @property
     def loads(self) -> tuple[Load | Gather, ...]:
         """The loads and gathers that *reads* describe."""
         return tuple(reads(self.statement.value))

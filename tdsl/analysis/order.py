@@ -18,6 +18,7 @@ from functools import cached_property
 
 from ..ir.affine import Affine, name
 from ..ir.walk import chosen_accesses, loads
+from .meeting import Touch, pairs_in_order, shared_loops
 from .model import Access, Model, Occurrence
 from .original import Original
 from .points import Pair, Points
@@ -26,7 +27,6 @@ from .sets import (
     Set,
     System,
     earlier_image,
-    later_image,
     renamed,
     renamed_range,
     same_axis,
@@ -144,7 +144,7 @@ class _Comparison:
             for fault in faults
             for dependence in dependences
         )
-        start = _shared(first, second) if sure else 0
+        start = shared_loops(first, second) if sure else 0
         if sure:
             if first.sequence <= second.sequence:
                 return True
@@ -172,7 +172,7 @@ class _Comparison:
         back = renamed(self.maps[second.name].reverse(), _SECOND)
         runs = runs.apply_range(pairs).apply_range(back)
         runs = same_prefix(runs, start)
-        for level in range(start, _shared(first, second)):
+        for level in range(start, shared_loops(first, second)):
             if not earlier_image(runs, level).is_empty():
                 return False
             runs = same_axis(runs, level)
@@ -209,7 +209,7 @@ class _Comparison:
         faults: list[Map] = []
         equal: list[str] = []
         mine, theirs = self.points[first], self.points[second]
-        for level in range(_shared(first, second)):
+        for level in range(shared_loops(first, second)):
             axis = first.axes[level]
             outer = frozenset(first.axes[:level])
             pairs = self.points.growing(first, second, (axis, axis), outer)
@@ -256,29 +256,13 @@ class _Comparison:
 
 def _sharing(one: Occurrence, other: Occurrence, tensor: str) -> Iterator[Map]:
     """Yield the pairs of iterations that share an element, the first one earlier."""
-    shared = _shared(one, other)
     for here in _accesses(one, tensor):
         for there in _accesses(other, tensor):
             if here is not one.write and there is not other.write:
                 continue
-            pairs = here.relation.apply_range(there.relation.reverse())
-            for level in range(shared):
-                later = later_image(pairs, level)
-                if not later.is_empty():
-                    yield later
-                pairs = same_axis(pairs, level)
-            if one.sequence < other.sequence and not pairs.is_empty():
-                yield pairs
-
-
-def _shared(first: Occurrence, second: Occurrence) -> int:
-    """Return how many loops the two have in common."""
-    count = 0
-    for loop, same in zip(first.path, second.path, strict=False):
-        if loop != same:
-            break
-        count += 1
-    return count
+            for level, pairs in pairs_in_order(Touch(one, here), Touch(other, there)):
+                if one is not other or level < len(one.path):
+                    yield pairs
 
 
 def _accesses(occurrence: Occurrence, tensor: str) -> list[Access]:

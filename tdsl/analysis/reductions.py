@@ -61,7 +61,8 @@ def check_reordered(original: Original, flow: Dataflow, numerics: Numerics) -> C
         return refute_dataflow(original, flow, flow.expected, flow.actual)
     for tensor, op in sorted(families):
         if numerics == "bitwise" and not _order_free(original.model, tensor):
-            check = refute_dataflow(original, flow, flow.expected, flow.actual)
+            read = _changed_read(original, flow, (tensor, op))
+            check = refute_dataflow(original, flow, read, flow.actual)
             reason = f"the order of {tensor} {op}-updates changes (numerics is bitwise)"
             return Check(NAME, "refuted", reason, check.witness)
     labels = {name for name, family in original.families.items() if family in families}
@@ -91,6 +92,19 @@ def _touched(original: Original, flow: Dataflow, missing: UnionMap) -> set[Famil
             labels.append(label_of(occurrence) or "")
         found |= {original.families[n] for n in labels if n in original.families}
     return found
+
+
+def _changed_read(original: Original, flow: Dataflow, family: Family) -> UnionMap:
+    """Return what one read of *family* must see, and does not: best, of its tensor."""
+    tensor, _ = family
+    readers = dict(all_reads(flow.model))
+    found = [
+        relation
+        for relation in pieces(flow.expected.subtract(flow.actual))
+        if family in _touched(original, flow, single(relation))
+    ]
+    own = (r for r in found if readers[domain_name(r)].access.tensor == tensor)
+    return single(next(own, found[0]))
 
 
 def _order_free(model: Model, tensor: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .certificate import DEPENDENCES, DependenceKind
+from .meeting import shared_loops
 from .model import Access, Model, Occurrence, Reader
 from .original import Original
 from .sets import (
@@ -132,7 +133,7 @@ def _later_run(
             continue
         runs = single(maps[occurrence.name]).intersect_range(wanted).domain()
         for pairs in pieces(pairs_between(here, runs)):
-            for level in range(_shared(reader, occurrence)):
+            for level in range(shared_loops(reader, occurrence)):
                 later = later_image(pairs, level)
                 if not later.is_empty():
                     return occurrence, sample_pair(later)[2]
@@ -172,7 +173,7 @@ def _origin(
 
 def _is_before(first: Run, second: Run) -> bool:
     (one, here), (other, there) = first, second
-    shared = _shared(one, other)
+    shared = shared_loops(one, other)
     mine, theirs = list(here)[:shared], list(there)[:shared]
     return (mine, one.sequence) < (theirs, other.sequence)
 
@@ -182,18 +183,8 @@ def parting(
 ) -> tuple[str | None, str | None]:
     """Return the loop in which the two part; if none, the innermost they share."""
     occurrence, others = run
-    shared = _shared(reader, occurrence)
+    shared = shared_loops(reader, occurrence)
     for level in range(shared):
         if counters[level] != others[level]:
             return occurrence.axes[level], None
     return None, occurrence.axes[shared - 1] if shared else None
-
-
-def _shared(one: Reader | Occurrence, other: Occurrence) -> int:
-    """Return how many loops the two have in common."""
-    count = 0
-    for mine, theirs in zip(one.path, other.path, strict=False):
-        if mine != theirs:
-            break
-        count += 1
-    return count

@@ -89,8 +89,7 @@ def element_text(tensor: str, place: Sequence[int]) -> str:
 
 def statement_text(occurrence: Occurrence) -> str:
     """Return the statement without the iteration that it stands for."""
-    statement = occurrence.scatter or occurrence.statement
-    return print_block(Block((statement,))).strip().partition("  #")[0]
+    return print_block(Block((occurrence.leaf,))).strip().partition("  #")[0]
 
 
 def _own_axes(occurrence: Occurrence) -> tuple[str, ...]:

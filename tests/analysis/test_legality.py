@@ -48,3 +48,15 @@ def test_one_model_serves_the_loops_inside(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delattr(legality, "build_model")
     assert not questions.is_concurrent("j")
     assert not questions.is_concurrent("k")
+
+
+def test_a_scatter_keeps_its_place() -> None:
+    function = read("""
+def f(idx: i64[N], X: f32[N], Y: inout f32[N], Z: output f32[N]) for N:
+    for i in range(N):
+        Y[idx[i]] = X[i]  # S0[i]
+        Z[i] = Y[i]  # S1[i]
+""")
+    questions, loop = Legality(function), loops(function)["i"]
+    assert questions.must_follow(loop, 0) == {0, 1}
+    assert questions.must_follow(loop, 1) == {0, 1}

@@ -175,7 +175,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "fuse_vectorized": (
         lambda: COPY.split("i", 4).vectorize("i_i").fuse("i_i", "j"),
         'fuse: loop "i_i" is vectorized; only serial, parallel and fused loops share '
-        "a counter",
+        "a counter; apply fuse before that step",
     ),
     "reorder_unrolled": (
         lambda: TRIANGLE.unroll("i").reorder("j", "i"),
@@ -184,11 +184,13 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "compute_at_unused": (
         lambda: APART.compute_at("S0", "k"),
-        'compute_at: loop "k" does not use "C", which S0 writes',
+        'compute_at: loop "k" does not use "C", which S0 writes; name a loop around '
+        "its uses",
     ),
     "compute_at_declared": (
         lambda: LOCAL.compute_at("T", "i"),
-        'compute_at: "T" is declared inside or beside loop "i", not around it',
+        'compute_at: "T" is declared inside or beside loop "i", not around it; name a '
+        "loop that follows its declaration",
     ),
     "inline_shifted": (
         lambda: SHIFTED.inline("T"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdsl.analysis.validate import validate
 from tdsl.errors import ScheduleError
 from tdsl.schedules.schedule import Schedule
 
@@ -91,6 +92,16 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         lambda s: s.merge("i", "k"),
         'merge: other statements stand between loop "i" and loop "k"; merge neighbours '
         "one after the other",
+    ),
+    (
+        "merge_over_a_reader",
+        "layer",
+        lambda s: s.merge("i0", "i2"),
+        'merge: other statements stand between loop "i0" and loop "i2": the kernel has '
+        'a flow dependence on "C"; merge neighbours one after the other\n'
+        "with M=1, N=1, K=1:\n"
+        "  C[i0, j0] = 0.0  at i0=0, j0=0 writes C[0, 0]\n"
+        "  C[i, j] += (A[i, k] * B[k, j])  at i=0, j=0, k=0 updates it",
     ),
     (
         "merge_steps",
@@ -196,7 +207,7 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "split_name_no_identifier",
         "matmul",
         lambda s: s.split("i", 4, names=("i o", "x")),
-        'split: "i o" is not an identifier',
+        'split: the name "i o" is no identifier; pass names=(outer, inner)',
     ),
     (
         "split_one_name",
@@ -223,7 +234,10 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "scratch",
         lambda s: s.expand("T", "j"),
         'expand: "T" is used outside of loop "j" too, so its iterations cannot have '
-        "copies of their own; choose a loop around all uses",
+        'copies of their own: an iteration of loop "i" has a flow dependence on "T"; '
+        "choose a loop around all uses\nwith M=1, N=1:\n"
+        "  T[j] = (X[i, j] * 2.0)  at i=0, j=0 writes T[0]\n"
+        "  Y[i, k] = T[k]  at i=0, k=0 reads it",
     ),
     (
         "expand_further_out",
@@ -324,7 +338,7 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "reorder_twice",
         "matmul",
         lambda s: s.reorder("i", "i"),
-        'reorder: an axis is named twice in "i", "i"',
+        'reorder: an axis is named twice in "i", "i"; name each once',
     ),
     (
         "reorder_apart",
@@ -380,7 +394,7 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "matmul",
         lambda s: s.fuse("i", "j").fuse("i", "j"),
         'fuse: loop "j" is already fused; only a serial loop can share the '
-        "counter of another",
+        "counter of another; apply fuse before that step",
     ),
     (
         "fuse_unrolled",
@@ -408,15 +422,25 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "fission_empty_side",
         "two",
         lambda s: s.fission("i", after="S1"),
-        'fission: a cut after 2 of the 2 statements of loop "i" leaves one side empty',
+        'fission: a cut after 2 of the 2 statements of loop "i" leaves one side empty; '
+        "after can be 1",
+    ),
+    (
+        "fission_one_statement",
+        "scale",
+        lambda s: s.fission("i", after="S0"),
+        'fission: a cut after 1 of the 1 statements of loop "i" leaves one side empty; '
+        "one cannot be cut",
     ),
     (
         "fission_local",
         "softmax",
         lambda s: s.fission("i", after="S1"),
-        'fission: local tensor "m" belongs to one iteration of "i" and is '
-        "used on both sides of the cut; cut elsewhere, inline it, or use an "
-        "array over all iterations",
+        'fission: local tensor "m" belongs to one iteration of "i" and is used on both '
+        'sides of the cut: an iteration of loop "i" has a flow dependence on "m"; cut '
+        'elsewhere, or expand("m", "i") first\nwith M=1, N=1:\n'
+        "  m = X[i, 0]  at i=0 writes m\n"
+        "  e = (X[i, j2] - m)  at i=0, j2=0 reads it",
     ),
     (
         "fission_fused",
@@ -575,15 +599,51 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "cache_read_written",
         "two",
         lambda s: s.cache_read("Y", None),
-        'cache_read: "Y" is written in two after it is read, so a copy would '
-        "be out of date; use cache_write, or a loop further in",
+        'cache_read: "Y" is written in two as well as read, and a copy would be out of '
+        'date: an iteration of loop "i" has a flow dependence on "Y"; use cache_write, '
+        "or a loop further in\nwith M=1:\n"
+        "  Y[i] = (X[i] * 2.0)  at i=0 writes Y[0]\n"
+        "  Z[i] = (Y[i] + 1.0)  at i=0 reads it",
+    ),
+    (
+        "cache_read_written_later",
+        "time",
+        lambda s: s.cache_read("X", "i"),
+        'cache_read: "X" is written in loop "i" as well as read, and a copy is not '
+        "written back; use cache_write, or a loop further in",
+    ),
+    (
+        "cache_read_written_in_place",
+        "apart",
+        lambda s: s.cache_read("X", "i"),
+        'cache_read: "X" is written in loop "i" as well as read, and a copy is not '
+        'written back: an iteration of loop "i" has an anti-dependence on "X"; use '
+        "cache_write, or a loop further in\nwith M=1, N=0:\n"
+        "  X[i] = (X[i] + 1.0)  at i=0 reads X[0]\n"
+        "  X[i] = (X[i] + 1.0)  at i=0 writes it",
+    ),
+    (
+        "cache_read_carried",
+        "time",
+        lambda s: s.cache_read("X", "t"),
+        'cache_read: "X" is written in loop "t" as well as read, and a copy would be '
+        'out of date: loop "i" carries a flow dependence on "X"; use cache_write, or a '
+        "loop further in\nwith N=4:\n"
+        "  X[i] = (X[i - 1] + X[i + 1])  at t=0, i=1 writes X[1]\n"
+        "  X[i] = (X[i - 1] + X[i + 1])  at t=0, i=2 reads it",
+    ),
+    (
+        "cache_read_updated",
+        "matmul",
+        lambda s: s.cache_read("C", "i"),
+        'cache_read: loop "i" only writes "C"; use cache_write',
     ),
     (
         "cache_read_layout",
         "matmul",
         lambda s: register_tile(s).cache_read("B", "k_o", layout=("k_i", "j_i")),
-        'cache_read: layout=("k_i", "j_i"), but the subscripts of "B" below '
-        'need exactly the axes "j_t", "k_i", "j_i", in any order',
+        'cache_read: layout=("k_i", "j_i"), but B[k_i, j_i] needs the axes "j_t", '
+        '"k_i", "j_i", in any order; write layout=("j_t", "k_i", "j_i")',
     ),
     (
         "cache_read_layout_of_ragged_blocks",
@@ -593,8 +653,14 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
             .split("i_i", 4, names=("i_t", "i_i"))
             .cache_read("A", None, layout=("i_t", "k", "i_i"))
         ),
-        'cache_read: layout=("i_t", "k", "i_i"), but the subscripts of "A" below '
-        'need exactly the axes "i_o", "i_t", "i_i", "k", in any order',
+        'cache_read: layout=("i_t", "k", "i_i"), but A[i_i, k] needs the axes "i_o", '
+        '"i_t", "i_i", "k", in any order; write layout=("i_o", "i_t", "i_i", "k")',
+    ),
+    (
+        "cache_read_layout_without_axes",
+        "into_head",
+        lambda s: s.cache_read("A", "j", layout=("j",)),
+        'cache_read: layout=("j",), but A[j] needs no loop below; leave layout out',
     ),
     (
         "cache_read_forms",
@@ -688,20 +754,23 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "compute_at_update",
         "matmul",
         lambda s: s.compute_at("S1", "i0"),
-        "compute_at: S1 is an update, which cannot move into the loops that "
-        "use its result; name the statement that stores, or a local tensor",
+        "compute_at: S1 is an update, which goes on from what is there before: the "
+        'kernel has a flow dependence on "C"; name the statement that stores, or a '
+        "local tensor\nwith M=1, N=1, K=1:\n"
+        "  C[i0, j0] = 0.0  at i0=0, j0=0 writes C[0, 0]\n"
+        "  C[i, j] += (A[i, k] * B[k, j])  at i=0, j=0, k=0 updates it",
     ),
     (
         "compute_at_inside",
         "matmul",
         lambda s: s.compute_at("S0", "i0"),
-        'compute_at: S0 is already inside loop "i0"',
+        'compute_at: S0 is already inside loop "i0"; name a loop that follows it',
     ),
     (
         "compute_at_shared",
         "two",
         lambda s: s.compute_at("S0", "i"),
-        'compute_at: S0 is already inside loop "i"',
+        'compute_at: S0 is already inside loop "i"; name a loop that follows it',
     ),
     (
         "compute_at_copies",
@@ -719,15 +788,16 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "compute_at_backwards",
         "chain",
         lambda s: s.compute_at("S1", "a"),
-        "compute_at: S1 comes after that loop; it can only move into loops "
-        "that follow it",
+        'compute_at: S1 comes after loop "a": the kernel has a flow dependence on "T"; '
+        "name a loop that follows it\nwith M=1, N=1:\n"
+        "  T[a, b] = (X[a, b] * 3.0)  at a=0, b=0 writes T[0, 0]\n"
+        "  Y[i, j] = (T[i, j] + 1.0)  at i=0, j=0 reads it",
     ),
     (
-        "compute_at_read_twice",
+        "compute_at_unread",
         "blur",
         lambda s: s.cache_read("T", "y", name="U").compute_at("T", "x"),
-        'compute_at: "T" is read outside loop "x" too (or not in it at all); '
-        "choose a loop around all of its reads",
+        'compute_at: loop "x" does not read "T"; name a loop around all of its reads',
     ),
     (
         "inline_parameter",
@@ -740,8 +810,10 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "inline_updates",
         "softmax",
         lambda s: s.inline("z"),
-        'inline: "z" is not written by one store alone, so it has no single '
-        "value to put in its place; use compute_at",
+        'inline: "z" is not written by one store alone, so it has no single value to '
+        'put in its place: loop "j2" carries a reduction into "z"; use compute_at\n'
+        "with M=1, N=2:\n  z += e  at i=0, j2=0 updates z\n"
+        "  z += e  at i=0, j2=1 updates it",
     ),
     (
         "inline_split",
@@ -832,8 +904,11 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         "rfactor_used_inside",
         "matmul",
         lambda s: s.compute_at("S0", "k").rfactor("k"),
-        'rfactor: loop "k" also writes "C" outside of the update, so the '
-        "partial results cannot be combined after it; fission first",
+        'rfactor: loop "k" also uses "C" outside of the update, so the partial results '
+        'cannot be combined after it: loop "k" carries a flow dependence on "C"; '
+        "fission first\nwith M=1, N=1, K=2:\n"
+        "  C[i, j] = 0.0  at i=0, j=0, k=0 writes C[0, 0]\n"
+        "  C[i, j] += (A[i, k] * B[k, j])  at i=0, j=0, k=1 updates it",
     ),
 )
 
@@ -848,3 +923,15 @@ def test_refusal(kernel_name: str, chain: Chain, message: str) -> None:
         chain(Schedule(kernel(kernel_name)))
     text, _, _ = str(caught.value).partition("\n  in step ")
     assert text == message
+
+
+def test_the_layouts_to_write_instead_are_accepted() -> None:
+    tiled = register_tile(Schedule(kernel("matmul")))
+    ragged = Schedule(kernel("matmul")).split("i", 10)
+    ragged = ragged.split("i_i", 4, names=("i_t", "i_i"))
+    for schedule, tensor, axis, layout in (
+        (tiled, "B", "k_o", ("j_t", "k_i", "j_i")),
+        (ragged, "A", None, ("i_o", "i_t", "i_i", "k")),
+    ):
+        packed = schedule.cache_read(tensor, axis, layout=layout)
+        assert validate(schedule.original, packed.function).verdict == "proved"

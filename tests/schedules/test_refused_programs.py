@@ -71,8 +71,26 @@ def f(X: f32[H], Y: output f32[H]) for H:
         Y[a] = T[a]  # S1[a]
 """,
         lambda s: s.compute_at("T", "a"),
-        'compute_at: "T" is written in the nest of loop "a" itself; name the label of '
-        "its initialisation, or fission first",
+        'compute_at: "T" is written in the nest of loop "a" itself: an iteration of '
+        'loop "a" has a flow dependence on "T"; name the label of its initialisation, '
+        "or fission first\nwith H=1:\n"
+        "  T[a] = X[a]  at a=0 writes T[0]\n  Y[a] = T[a]  at a=0 reads it",
+    ),
+    "compute_at of what is read twice": (
+        """
+def f(X: f32[H], Y: output f32[H], Z: output f32[H]) for H:
+    T = local f32[H]
+    for a in range(H):
+        T[a] = X[a]  # S0[a]
+    for y in range(H):
+        Y[y] = T[y]  # S1[y]
+    for z in range(H):
+        Z[z] = T[z]  # S2[z]
+""",
+        lambda s: s.compute_at("T", "y"),
+        'compute_at: "T" is read outside loop "y" too: the kernel has a flow '
+        'dependence on "T"; choose a loop around all of its reads\nwith H=1:\n'
+        "  T[a] = X[a]  at a=0 writes T[0]\n  Z[z] = T[z]  at z=0 reads it",
     ),
     "compute_at of a recurrence": (
         """
@@ -87,7 +105,43 @@ def f(X: f32[H], Y: output f32[H]) for 2<=H:
 """,
         lambda s: s.compute_at("T", "y"),
         'compute_at: "T" is computed from its own elements, so a part of it cannot be '
-        "computed alone",
+        'computed alone: loop "a" carries a flow dependence on "T"; leave it where it '
+        "is\nwith H=3:\n  T[a] = T[a - 1]  at a=1 writes T[1]\n"
+        "  T[a] = T[a - 1]  at a=2 reads it",
+    ),
+    "rfactor of partial results without a size": (
+        """
+def f(X: f32[R, N], Y: output f32[N]) for R, N, M, P:
+    for i in range(N):
+        T = local f32[i + 1]
+        for j in range(i + 1):
+            T[j] = 0.0  # S0[i, j]
+        for r in range(R):
+            for k in range(M, min(P, i + 1)):
+                T[k] += X[r, k]  # S1[i, r, k]
+        Y[i] = T[i]  # S2[i]
+""",
+        lambda s: s.rfactor("r"),
+        "rfactor: dimension 0 of the partial results has no known extent inside loop "
+        '"r"; reorder its loops outside first',
+    ),
+    "a part without a size": (
+        """
+def f(X: f32[N], Y: inout f32[N]) for N, M, P:
+    for i in range(N):
+        T = local f32[i + 1]
+        for j in range(i + 1):
+            T[j] = X[j]  # S0[i, j]
+        for z in range(3):
+            for k in range(M, i + 1):
+                Y[k] += T[k]  # S1[i, z, k]
+            for q in range(P, i + 1):
+                Y[q] += T[q]  # S2[i, z, q]
+""",
+        lambda s: s.cache_read("T", "z"),
+        'cache_read: the part of dimension 0 of "T" that the body touches has no known '
+        'extent: its subscripts there are "k", "q"; split the loops below, or stage at '
+        "another loop",
     ),
     "rfactor of a loop of unknown extent": (
         """
@@ -109,7 +163,26 @@ def f(Y: output f32[H]) for H:
         Y[y] = T[y]  # S1[y]
 """,
         lambda s: s.inline("T"),
-        'inline: "T" is computed from its own old value; use compute_at',
+        'inline: "T" is computed from its own old value: an iteration of loop "z" has '
+        'an anti-dependence on "T"; use compute_at\nwith H=1:\n'
+        "  T[z] = (T[z] * 2.0)  at z=0 reads T[0]\n"
+        "  T[z] = (T[z] * 2.0)  at z=0 writes it",
+    ),
+    "inline of what is stored again and again": (
+        """
+def f(X: f32[M, N], Y: output f32[N]) for M, N:
+    T = local f32[N]
+    for a in range(M):
+        for b in range(N):
+            T[b] = X[a, b]  # S0[a, b]
+    for y in range(N):
+        Y[y] = T[y]  # S1[y]
+""",
+        lambda s: s.inline("T"),
+        'inline: "T" has no single value to put in its place: loop "a" carries an '
+        'output dependence on "T"; use compute_at\nwith M=2, N=1:\n'
+        "  T[b] = X[a, b]  at a=0, b=0 writes T[0]\n"
+        "  T[b] = X[a, b]  at a=1, b=0 writes it",
     ),
     "inline of a local value": (
         """
@@ -150,7 +223,9 @@ def f(X: f32[M, K], S: output f32[M]) for M, K:
 """,
         lambda s: s.compute_at("S0", "i"),
         'compute_at: "S" is also written outside loop "i" (by S2), where S0 must come '
-        'first; choose a loop around both, or use tail="guard"',
+        'first: the kernel has a flow dependence on "S"; choose a loop around both, or '
+        'use tail="guard"\nwith M=1, K=0:\n'
+        "  S[i0] = 0.0  at i0=0 writes S[0]\n  S[h] += X[h, 0]  at h=0 updates it",
     ),
     "compute_at of one statement of two": (
         """
@@ -190,7 +265,7 @@ def f(X: f32[M, K], S: output f32[M]) for M, K, N:
 """,
         lambda s: s.compute_at("S0", "k"),
         'compute_at: loop "k" has several starts, so its first iteration, where S0 '
-        "would run, has no simple guard",
+        "would run, has no simple guard; choose a loop further out",
     ),
 }
 

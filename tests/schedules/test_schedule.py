@@ -215,7 +215,8 @@ def test_a_replay_that_fails_names_the_step() -> None:
 BAD_JSON = (
     (
         "[",
-        "this is not the JSON of a schedule: Expecting value: line 1 column 2 (char 1)",
+        "this is not the JSON of a schedule: Expecting value: line 1 column 2 (char 1)"
+        "; pass what to_json returned",
     ),
     ("[]", 'this is not the JSON of a schedule: it needs an object with "steps"'),
     (
@@ -236,7 +237,7 @@ BAD_JSON = (
     ),
     (
         '{"steps": [{"primitive": "fuse", "arguments": {"outer": "i"}}]}',
-        'fuse needs the argument "inner"',
+        'fuse needs the argument "inner"; its arguments are "outer", "inner"',
     ),
     (
         '{"steps": [{"primitive": "unroll", "arguments": {"axis": 1.5}}]}',
@@ -244,7 +245,7 @@ BAD_JSON = (
     ),
     (
         '{"steps": [{"primitive": "reorder", "arguments": {"axes": "ij"}}]}',
-        "reorder: axes='ij' is no list of names",
+        'reorder: axes="ij"; axes is a tuple of strings',
     ),
 )
 
