@@ -156,10 +156,22 @@ class Contraction:
     def _reuse(self, load: Load) -> float:
         """Return how often each element of *load* is used, as far as extents tell."""
         used = subscript_names(load)
-        if not used >= {*self.place.shared}:
+        if not self._shared_with(load) >= {*self.place.shared}:
             return inf
         idle = [axis for axis in self.roles.nest.spatial if axis not in used]
         return prod(self.roles.most(axis) or inf for axis in idle)
+
+    def _shared_with(self, load: Load) -> set[str]:
+        """Return the loops that are shared out and that choose what is loaded."""
+        used = subscript_names(load)
+        bounds = {
+            name
+            for loop in self.roles.nest.loops
+            if loop.axis in used
+            for form in (*loop.starts, *loop.stops)
+            for name in form.names()
+        }
+        return {*self.place.shared} & (used | bounds)
 
     def _threads(self) -> str:
         """Return the axis to share among threads: rows, unless they are known few."""
@@ -338,7 +350,8 @@ class Contraction:
         used = {*subscript_names(load), f"{axis}_o", f"{self.roles.reduction[-1]}_o"}
         around = tuple(takewhile(lambda loop: loop in used, outside))
         level = around[-1] if around else self.place.inside
-        first = bool(self.place.shared) and load.tensor in _inputs(schedule)
+        repeated = {*self.place.shared[-1:]} - self._shared_with(load)
+        first = bool(repeated) and load.tensor in _inputs(schedule)
         if first:  # once for all iterations that are shared out
             outside, around, level = (*self.place.shared, *outside), (), None
         further_in = used - {f"{axis}_o"}

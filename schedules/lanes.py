@@ -59,10 +59,16 @@ def only_adds_up(loop: For) -> bool:
     """Whether iterations of *loop* share sums that none of them reads, and no more."""
     points = leaves(loop.body)
     shared = [leaf for leaf in points if loop.axis not in subscript_names(leaf)]
-    read = {load.tensor for leaf in points for load in statement_loads(leaf)}
+    used = running_values(points, loop.axis)
     return bool(shared) and all(
-        isinstance(leaf, Reduce) and leaf.tensor not in read for leaf in shared
+        isinstance(leaf, Reduce) and leaf.tensor not in used for leaf in shared
     )
+
+
+def running_values(statements: Sequence[Store | Reduce], axis: str) -> set[str]:
+    """Return the tensors of which iterations of *axis* read the same elements."""
+    every = (load for leaf in statements for load in statement_loads(leaf))
+    return {load.tensor for load in every if axis not in subscript_names(load)}
 
 
 def _inner(loop: For) -> list[For]:

@@ -19,7 +19,6 @@ from ..analysis.access import (
     is_contiguous,
     leaves,
     perfect_nest,
-    statement_loads,
     subscript_names,
     value_dtypes,
 )
@@ -36,7 +35,7 @@ from ..ir.nodes import (
     Reduce,
     Store,
 )
-from ..ir.walk import loops, walk, walk_nest
+from ..ir.walk import loads, loops, walk, walk_nest
 from ..target import Target
 from .lanes import (
     Access,
@@ -44,6 +43,7 @@ from .lanes import (
     has_like_iterations,
     merit,
     private_tensors,
+    running_values,
     runs_across,
 )
 from .params import Config, Param, Place
@@ -100,13 +100,12 @@ class LoopNest:
         loop = _loop_named(self.loop, axis)
         private = private_tensors(loop)
         points = leaves(loop.body)
-        read = {load.tensor for leaf in points for load in statement_loads(leaf)}
         sums = {
             leaf.tensor
             for leaf in points
             if axis not in subscript_names(leaf) and leaf.tensor not in private
         }
-        if sums and not sums & read:
+        if sums and not sums & running_values(points, axis):
             return True  # partial results make them so
         return self.legality.is_concurrent(axis)
 
@@ -374,15 +373,16 @@ class LoopNest:
     def _summed_inside(self, axis: str) -> tuple[str, ...]:
         """Return what loops inside *axis* add to, the same elements in each iteration.
 
-        In registers these need no load and store each time.
+        In registers these need no load and store each time. What is read as well stays.
         """
         loop = _loop_named(self.loop, axis)
-        private, found = private_tensors(loop), []
+        read = {load.tensor for leaf in leaves(loop.body) for load in loads(leaf)}
+        others, found = private_tensors(loop) | read, []
         for leaf, path in walk_nest(loop.body):
             inside = {node.axis for node in path if isinstance(node, For)}
             own = subscript_names(leaf) if isinstance(leaf, Reduce) else inside
             if inside and not inside & own and axis in own:
-                found += [] if leaf.tensor in private else [leaf.tensor]
+                found += [] if leaf.tensor in others else [leaf.tensor]
         return tuple(dict.fromkeys(found))
 
     def _in_blocks(self, schedule: Schedule, axis: str) -> Schedule:
