@@ -5,10 +5,11 @@ from __future__ import annotations
 from ..ir.affine import constant, name
 from ..ir.nodes import For, Load, Reduce
 from .declarations import Declarations
-from .elements import UPDATES, Elements
-from .expressions import Expressions, Value
-from .plan import Plan, TileLoop
+from .elements import Elements
+from .expressions import UPDATES, Expressions, Value
+from .plan import Plan
 from .point import Point
+from .tile_loops import TileLoop
 
 
 class WholeReductions:
@@ -65,6 +66,5 @@ class WholeReductions:
         groups = []
         for lane in range(first, first + tile.extent, lanes):
             index[dimension] = constant(lane)
-            groups.append(self._declared.register_name(load.tensor, tuple(index)))
-            self._declared.see_started(source, groups[-1])
+            groups.append(self._declared.register(load.tensor, tuple(index)))
         return groups
