@@ -6,18 +6,18 @@ value is used, the first one found goes into the fault word, which the call look
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import reduce
 
 from ..errors import BackendError
 from ..ir.affine import Affine, name
-from ..ir.dtypes import boolean, i64
-from ..ir.nodes import Function, Gather, Index, ReduceOp, Scatter, Tensor
+from ..ir.dtypes import boolean
+from ..ir.nodes import Function, Gather, Index, Scatter, Tensor
 from ..ir.walk import allocations, chosen_accesses
 from .declarations import Declarations
-from .expressions import Expressions, Value, Visit
+from .expressions import UPDATES, Expressions, Value, Visit
 from .faults import Site, site_of
 from .point import Point
 from .storage import LANE, Addresses, Storage
@@ -37,11 +37,6 @@ class _Place:
     inside: tuple[Value, ...]
     reports: tuple[str, ...]
 
-    @property
-    def forms(self) -> tuple[Affine, ...]:
-        """The subscripts, where all of them are forms."""
-        return tuple(part for part in self.index if isinstance(part, Affine))
-
 
 class Choices:
     """Write gathers and scatters of one function; *sites* are what is checked."""
@@ -59,9 +54,11 @@ class Choices:
         self._addresses = addresses
         self._expressions = expressions
         self._declared = declared
+        self._dims = {dim.name for dim in function.dims}
+        self._locals = allocations(function)
         self._shapes: dict[str, Tensor] = {
             **{param.tensor.name: param.tensor for param in function.params},
-            **{each: a.tensor for each, a in allocations(function).items()},
+            **{each: alloc.tensor for each, alloc in self._locals.items()},
         }
         self.sites: dict[Site, int] = {}
         self.fault = "fault"
@@ -93,59 +90,30 @@ class Choices:
     ) -> tuple[str, int]:
         expressions, lanes = self._expressions, point.lanes
         base = place.storage.base
-        offset = None
-        if len(place.forms) == len(place.index):
-            offset = self._addresses.offset(place.storage, place.forms)
-            if offset.lane == 0:
-                token = expressions.token(gather.dtype, 0)
-                holds = self._anywhere(conditions)
-                if holds is None:
-                    return expressions.call("load", base, offset.text, token), 0
-                text = expressions.call("load_if", holds, base, offset.text, token)
-                return text, 0
-        operation, arguments = "gather", [base]
-        if offset is None or offset.lane is None:
-            arguments.append(self._lane_offsets(place, lanes))
-        else:
-            arguments.append(offset.text)
-            operation = "load"
-            if offset.lane != 1:
-                operation = "load_strided"
-                arguments.append(str(offset.lane))
-        if conditions:
-            operation += "_masked"
-            masks = [expressions.spread(each, lanes) for each in conditions]
-            arguments.append(
-                reduce(lambda a, b: expressions.call("logical_and", a, b), masks)
-            )
-        arguments.append(expressions.token(gather.dtype, lanes))
-        return expressions.call(operation, *arguments), lanes
+        offset = expressions.offset(place.storage, place.index, lanes)
+        if offset.lane == 0:
+            token = expressions.token(gather.dtype, 0)
+            holds = self._anywhere(conditions)
+            if holds is None:
+                return expressions.call("load", base, offset.text, token), 0
+            return expressions.call("load_if", holds, base, offset.text, token), 0
+        mask = self._all([expressions.spread(each, lanes) for each in conditions])
+        token = expressions.token(gather.dtype, lanes)
+        return expressions.load_lanes(place.storage, offset, token, mask), lanes
 
     def _anywhere(self, conditions: list[Value]) -> str | None:
         """Return the condition that all hold, in some lane; None if there is none."""
-        texts = [
+        return self._all(
             self._expressions.call("any_lane", each.text) if each.lanes else each.text
             for each in conditions
-        ]
+        )
+
+    def _all(self, conditions: Iterable[str]) -> str | None:
+        """Return the conjunction of *conditions*; None if there is none."""
+        texts = [*conditions]
         if not texts:
             return None
         return reduce(lambda a, b: self._expressions.call("logical_and", a, b), texts)
-
-    def _lane_offsets(self, place: _Place, lanes: int) -> str:
-        expressions = self._expressions
-        token = expressions.token(i64, lanes)
-        total = ""
-        for stride, part in zip(place.storage.strides, place.index, strict=True):
-            if isinstance(part, Affine):
-                text = expressions.lane_integers(part, lanes)
-            else:
-                text = expressions.spread(part, lanes)
-            size = "*".join([str(stride.factor), *stride.names])
-            if size != "1":
-                factor = expressions.call("splat", size, token)
-                text = expressions.call("mul", text, factor)
-            total = expressions.call("add", total, text) if total else text
-        return total
 
     # --- subscripts -----------------------------------------------------------------
 
@@ -195,7 +163,10 @@ class Choices:
 
     def _size(self, tensor: str, position: int, point: Point) -> str:
         form = point.at(self._shapes[tensor].shape[position])
-        return self._addresses.integer(form)
+        text = self._addresses.integer(form)
+        if tensor not in self._locals or form.is_constant or str(form) in self._dims:
+            return text
+        return f"max({text}, 0)"  # a local tensor of a negative size has no elements
 
     def _bad(
         self, inside: Value, used: Value | None, point: Point, live: str | None
@@ -219,13 +190,7 @@ class Choices:
 
     # --- scatters -------------------------------------------------------------------
 
-    def scatter(
-        self,
-        leaf: Scatter,
-        point: Point,
-        visit: Visit,
-        updates: Mapping[ReduceOp, str],
-    ) -> None:
+    def scatter(self, leaf: Scatter, point: Point, visit: Visit) -> None:
         """Write an assignment or update of an element, outside vectorized loops."""
         with ExitStack() as blocks:
             if leaf.condition is not None:
@@ -238,23 +203,17 @@ class Choices:
             if place.inside:
                 test = self._anywhere(list(place.inside))
                 blocks.enter_context(self._writer.block(f"if {test}:"))
-            self._assign(leaf, place, value, updates)
+            self._assign(leaf, place, value)
         self._writer.forget(leaf.tensor)
 
-    def _assign(
-        self,
-        leaf: Scatter,
-        place: _Place,
-        value: Value,
-        updates: Mapping[ReduceOp, str],
-    ) -> None:
+    def _assign(self, leaf: Scatter, place: _Place, value: Value) -> None:
         base = place.storage.base
-        offset = self._addresses.offset(place.storage, place.forms).text
+        offset = self._expressions.offset(place.storage, place.index, 0).text
         if leaf.op is not None:
             token = self._expressions.token(value.dtype, 0)
             old = self._expressions.call("load", base, offset, token)
             value = self._expressions.combine(
-                updates[leaf.op], Value(old, value.dtype, 0), value
+                UPDATES[leaf.op], Value(old, value.dtype, 0), value
             )
         call = self._expressions.call("store", base, offset, value.text)
         self._writer.line(f"{call}{self._writer.comment(leaf)}")

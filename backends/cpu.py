@@ -25,7 +25,8 @@ from ..ir.nodes import Function, Param, Role
 from ..target import Target
 from .faults import checked_entry
 from .modules import load_module
-from .source import LAYOUTS, Source, emit_source
+from .parameters import LAYOUTS
+from .source import Source, emit_source
 from .threads import check_threads, start_threads
 
 _COMPILING = threading.RLock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from .modules import guard_cache
+from .modules import guard_caches
 
 MOST_DEALT = 2**31
 """Beyond, the product of a number and the step might not fit in `i64`."""
@@ -28,4 +28,4 @@ def dealing_step(count: int) -> int:
         step += 1
 
 
-guard_cache(dealing_step)
+guard_caches(globals())

@@ -106,27 +106,30 @@ class Declarations:
 
     # --- registers ----------------------------------------------------------------
 
-    def register_name(self, tensor: str, index: tuple[Affine, ...]) -> str:
-        """Return the variable that holds an element at constant subscripts."""
+    def register(
+        self, tensor: str, index: tuple[Affine, ...], *, assigned: bool = False
+    ) -> str:
+        """Return the variable that holds an element at constant subscripts.
+
+        It starts as zero where its tensor is declared, unless what comes first is that
+        it is *assigned* as a whole, in any case: Numba has no variables without a
+        value. Nobody sees these zeros, as the program writes before it reads.
+        """
         registers = self.registers[tensor]
+        variable = self._register_name(tensor, index)
+        if variable not in registers.started:
+            registers.started.add(variable)
+            if not assigned:
+                lanes = registers.private_lanes or registers.layout.lanes
+                zero = self._expressions.zero(registers.dtype, lanes)
+                registers.declarations.items.append(f"{variable} = {zero}")
+        return variable
+
+    def _register_name(self, tensor: str, index: tuple[Affine, ...]) -> str:
+        layout = self.registers[tensor].layout
         numbers = []
         for position, form in enumerate(index):
             assert form.is_constant, (tensor, index)
-            if position == registers.layout.lane_dimension:
-                numbers.append(form.constant // registers.layout.lanes)
-            else:
-                numbers.append(form.constant)
+            group = layout.lanes if position == layout.lane_dimension else 1
+            numbers.append(form.constant // group)
         return "_".join([self._ids[tensor], *map(str, numbers)])
-
-    def see_started(self, registers: Registers, variable: str) -> None:
-        """Declare *variable* if nothing was written to it yet."""
-        if variable not in registers.started:
-            self.initialise(registers, variable)
-
-    def initialise(self, registers: Registers, variable: str) -> None:
-        """Declare *variable* where its tensor is: its first write is conditional."""
-        lanes = registers.private_lanes or registers.layout.lanes
-        registers.started.add(variable)
-        dtype = registers.dtype
-        zero = self._expressions.zero(dtype, lanes)
-        registers.declarations.items.append(f"{variable} = {zero}")

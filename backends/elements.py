@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from ..errors import BackendError
 from ..ir.affine import Affine, name
-from ..ir.dtypes import i64
 from ..ir.nodes import (
     Binary,
     Expr,
@@ -20,19 +19,13 @@ from ..ir.nodes import (
 )
 from .choices import Choices
 from .declarations import Declarations
-from .expressions import Expressions, Value, Visit, is_product
+from .expressions import UPDATES, Expressions, Value, Visit
 from .masks import LaneMasks
 from .plan import LeafPlan, Plan
 from .point import NO_MASKS, Masks, Point, is_nonnegative
-from .storage import LANE, Addresses, Storage, without_lane
+from .products import is_product
+from .storage import LANE, Addresses, without_lane
 from .writer import Writer, identifiers_in
-
-UPDATES = {
-    ReduceOp.ADD: "add",
-    ReduceOp.MUL: "mul",
-    ReduceOp.MIN: "minimum",
-    ReduceOp.MAX: "maximum",
-}
 
 
 class Elements:
@@ -90,7 +83,7 @@ class Elements:
     ) -> None:
         if isinstance(leaf, Scatter):
             visit = self._writing(point, masks)
-            self._choices.scatter(leaf, point, visit, UPDATES)
+            self._choices.scatter(leaf, point, visit)
         elif masks.lanes and not plan.rectangular:
             mask = self._masks.mask(masks.lanes, (), point)
             with self._writer.block(f"if {self._expressions.call('any_lane', mask)}:"):
@@ -180,8 +173,7 @@ class Elements:
     def _read_register(self, load: Load, point: Point) -> Value:
         registers = self._declared.registers[load.tensor]
         index, has_lane = without_lane(tuple(map(point.at, load.index)))
-        variable = self._declared.register_name(load.tensor, index)
-        self._declared.see_started(registers, variable)
+        variable = self._declared.register(load.tensor, index)
         if registers.private_lanes:
             return Value(variable, registers.dtype, registers.private_lanes)
         layout = registers.layout
@@ -199,62 +191,30 @@ class Elements:
         expressions = self._expressions
         storage = self._declared.storage[load.tensor]
         index = self._index(load, point)
-        offset = self._addresses.offset(storage, index)
+        offset = expressions.offset(storage, index, point.lanes)
         unsafe = id(load) in self._plan.unsafe or target
         scalars = masks.scalars if target else ()
         mask = None
         if unsafe and (masks.lanes or scalars):
             mask = self._masks.mask(masks.lanes, scalars, point)
-        lanes = point.lanes
         if offset.lane == 0:
-            token = expressions.token(load.dtype, 0)
-            text = expressions.call("load", storage.base, offset.text, token)
-            if narrow:
-                return self._loaded(load, text, 0)
+            place = storage.base, offset.text
+            lanes, token = 0, expressions.token(load.dtype, 0)
+            text = expressions.call("load", *place, token)
             # What is converted first is spread over the lanes after that.
-            if lanes and load.dtype.bytes >= 4:
-                token = expressions.token(load.dtype, lanes)
-                text = expressions.call("load_splat", storage.base, offset.text, token)
-            else:
-                lanes = 0
+            if point.lanes and not narrow and load.dtype.bytes >= 4:
+                lanes, token = point.lanes, expressions.token(load.dtype, point.lanes)
+                text = expressions.call("load_splat", *place, token)
             return self._loaded(load, text, lanes)
-        token = expressions.token(load.dtype, lanes)
-        arguments = [storage.base, offset.text]
-        operation = "load"
-        if offset.lane is None:
-            operation = "gather"
-            arguments[1] = self._lane_offsets(storage, index, lanes)
-        elif str(offset.lane) == "-1":
-            operation = "load_reversed"
-        elif offset.lane != 1:
-            operation = "load_strided"
-            arguments.append(str(offset.lane))
-        if mask:
-            operation += "_masked"
-            arguments.append(mask)
-        text = expressions.call(operation, *arguments, token)
-        return self._loaded(load, text, lanes)
+        token = expressions.token(load.dtype, point.lanes)
+        text = expressions.load_lanes(storage, offset, token, mask)
+        return self._loaded(load, text, point.lanes)
 
     def _loaded(self, load: Load, text: str, lanes: int) -> Value:
         depth = len(self._writer.stack) - 1
         stem = f"{self._ids[load.tensor]}_value"
         variable = self._writer.named(stem, text, depth, owner=load.tensor)
         return Value(variable, load.dtype, lanes)
-
-    def _lane_offsets(
-        self, storage: Storage, index: tuple[Affine, ...], lanes: int
-    ) -> str:
-        expressions = self._expressions
-        token = expressions.token(i64, lanes)
-        total = ""
-        for stride, form in zip(storage.strides, index, strict=True):
-            text = expressions.lane_integers(form, lanes)
-            size = "*".join([str(stride.factor), *stride.names])
-            if size != "1":
-                factor = expressions.call("splat", size, token)
-                text = expressions.call("mul", text, factor)
-            total = expressions.call("add", total, text) if total else text
-        return total
 
     def _index(self, access: Load | Store | Reduce, point: Point) -> tuple[Affine, ...]:
         """Return the subscripts over integer variables, and the lane where it is one.
@@ -305,27 +265,22 @@ class Elements:
     ) -> None:
         registers = self._declared.registers[leaf.tensor]
         index, has_lane = without_lane(tuple(map(point.at, leaf.index)))
-        variable = self._declared.register_name(leaf.tensor, index)
-        lanes = registers.private_lanes
         layout = registers.layout
-        if has_lane:
-            lanes = layout.lanes
-        elif point.lanes and not lanes:
+        lanes = layout.lanes if has_lane else registers.private_lanes
+        if point.lanes and not lanes:
             self._refuse_scalar_write(leaf)
+        masked = lanes and (masks.kept or masks.scalars)
+        dimension = None if has_lane else layout.lane_dimension
+        always = len(self._writer.stack) - point.branches <= registers.depth
+        whole = always and not masked and dimension is None
+        variable = self._declared.register(leaf.tensor, index, assigned=whole)
         text = self._expressions.spread(value, lanes) if lanes else value.text
-        regions = len(self._writer.stack) - point.branches
-        conditional = regions > registers.depth
-        if lanes and (masks.kept or masks.scalars):
-            self._declared.see_started(registers, variable)
+        if masked:
             mask = self._masks.mask(masks.kept, masks.scalars, point)
             text = self._expressions.call("select", mask, text, variable)
-        elif layout.lane_dimension is not None and not has_lane:
-            self._declared.see_started(registers, variable)
-            lane = str(index[layout.lane_dimension].constant % layout.lanes)
+        elif dimension is not None:
+            lane = str(index[dimension].constant % layout.lanes)
             text = self._expressions.call("insert", variable, text, lane)
-        elif variable not in registers.started and conditional:
-            self._declared.initialise(registers, variable)
-        registers.started.add(variable)
         comment = self._writer.comment(leaf)
         if not self._writer.rename_last(text, variable, comment):
             self._writer.line(f"{variable} = {text}{comment}")
@@ -342,7 +297,7 @@ class Elements:
         expressions = self._expressions
         storage = self._declared.storage[leaf.tensor]
         index = self._index(leaf, point)
-        offset = self._addresses.offset(storage, index)
+        offset = expressions.offset(storage, index, point.lanes)
         arguments = [storage.base, offset.text]
         operation, text = "store", value.text
         if point.lanes:
@@ -351,7 +306,6 @@ class Elements:
             text = expressions.spread(value, point.lanes)
             if offset.lane is None:
                 operation = "scatter"
-                arguments[1] = self._lane_offsets(storage, index, point.lanes)
             elif offset.lane != 1:
                 operation = "store_strided"
                 arguments.append(str(offset.lane))

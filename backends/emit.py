@@ -32,11 +32,12 @@ from .declarations import Declarations
 from .elements import Elements
 from .expressions import Expressions
 from .parallel_loops import ParallelLoops
-from .plan import Plan, TileLoop
+from .plan import Plan
 from .point import Point, is_nonnegative
 from .ranges import Ranges
 from .registers import register_layouts
 from .storage import LANE, Addresses
+from .tile_loops import TileLoop
 from .transpositions import Transpositions
 from .whole_reductions import WholeReductions
 from .writer import Writer

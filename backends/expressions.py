@@ -6,7 +6,7 @@ spread over the lanes only where they meet a vector.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isinf, isnan
 from typing import assert_never
@@ -25,11 +25,13 @@ from ..ir.nodes import (
     Gather,
     Index,
     Load,
+    ReduceOp,
     Select,
     Unary,
 )
 from ..ir.walk import gathers
-from .storage import LANE, Addresses
+from .products import is_product, product_in, short_exponent
+from .storage import LANE, Addresses, Offset, Storage
 from .vocabulary import FUNCTIONS
 from .writer import Writer
 
@@ -42,6 +44,8 @@ _OPERATIONS = {
     **{op: op for op in ("add", "sub", "mul", "div", "floordiv", "mod")},
     **{op: op for op in ("lt", "le", "gt", "ge", "eq", "ne")},
 }
+UPDATES = {op: _OPERATIONS[op.value] for op in ReduceOp}
+"""The operation that each kind of reduction updates by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +217,7 @@ class Expressions:
 
     def _binary(self, node: Binary, visit: Callable[[Expr], Value]) -> Value:
         if self.fusible(node):
-            product, other, sign = _product(node)
+            product, other, sign = product_in(node)
             a, b = self.factors(product, visit)
             c = visit(other)
             if sign == "a - c":
@@ -299,6 +303,53 @@ class Expressions:
             text = self.call("convert", text, self.token(dtype, lanes))
         return Value(text, dtype, lanes)
 
+    # --- elements -----------------------------------------------------------------
+
+    def offset(
+        self, storage: Storage, index: Sequence[Affine | Value], lanes: int
+    ) -> Offset:
+        """Return the offset of an element: a vector of them where *lane* is None."""
+        forms = tuple(part for part in index if isinstance(part, Affine))
+        if len(forms) == len(index):
+            offset = self._addresses.offset(storage, forms)
+            if offset.lane is not None:
+                return offset
+        return Offset(self._lane_offsets(storage, index, lanes), None)
+
+    def load_lanes(
+        self, storage: Storage, offset: Offset, token: str, mask: str | None
+    ) -> str:
+        """Return a load of one element a lane: of all lanes, or those of *mask*."""
+        operation, more = "load", []
+        if offset.lane is None:
+            operation = "gather"
+        elif offset.lane == -1:
+            operation = "load_reversed"
+        elif offset.lane != 1:
+            operation = "load_strided"
+            more.append(str(offset.lane))
+        if mask is not None:
+            operation += "_masked"
+            more.append(mask)
+        return self.call(operation, storage.base, offset.text, *more, token)
+
+    def _lane_offsets(
+        self, storage: Storage, index: Sequence[Affine | Value], lanes: int
+    ) -> str:
+        """Return a vector of the element offsets in all lanes."""
+        token = self.token(i64, lanes)
+        total = ""
+        for stride, part in zip(storage.strides, index, strict=True):
+            if isinstance(part, Affine):
+                text = self.lane_integers(part, lanes)
+            else:
+                text = self.spread(part, lanes)
+            size = "*".join([str(stride.factor), *stride.names])
+            if size != "1":
+                text = self.call("mul", text, self.call("splat", size, token))
+            total = self.call("add", total, text) if total else text
+        return total
+
     def lane_integers(self, form: Affine, lanes: int) -> str:
         """Return a vector of the 64-bit values of *form* in all lanes."""
         integers = self.token(i64, lanes)
@@ -333,38 +384,3 @@ class Expressions:
 
 def _holds_lane(atom: str | FloorDiv) -> bool:
     return isinstance(atom, FloorDiv) and LANE in atom.numerator.names()
-
-
-def is_product(node: Expr) -> bool:
-    """Return whether *node* is a product of two numbers, or a square."""
-    if not isinstance(node, Binary):
-        return False
-    return node.op == "mul" or short_exponent(node, True) == 2
-
-
-def short_exponent(node: Binary, rounds: bool) -> float | None:
-    """Return a constant exponent for which a power is a product, root or quotient.
-
-    Unless *rounds* allows other roundings only those that give the same bits: products
-    of integers, and the square of an f32, which is exact in double.
-    """
-    if node.op != "pow" or not isinstance(node.right, Const):
-        return None
-    if node.dtype.kind not in ("int", "float"):
-        return None
-    assert not isinstance(node.right.value, complex), node
-    exponent = float(node.right.value)
-    if node.dtype.kind == "int":
-        return exponent if exponent in (2, 3, 4) else None
-    if exponent == 2 and (rounds or node.dtype.bits == 32):
-        return exponent
-    return exponent if rounds and exponent in (3, 4, 0.5, -1) else None
-
-
-def _product(node: Binary) -> tuple[Binary, Expr, str]:
-    """Return the product in a sum or difference, the other operand, and the signs."""
-    left, right = node.left, node.right
-    if isinstance(left, Binary) and is_product(left):
-        return left, right, "a + c" if node.op == "add" else "a - c"
-    assert isinstance(right, Binary)
-    return right, left, "a + c" if node.op == "add" else "c - a"

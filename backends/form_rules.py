@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
-from .modules import guard_cache
+from .modules import guard_caches
 from .scalar_rules import (
     choose,
     doubt,
@@ -26,7 +25,6 @@ from .scalar_rules import (
     from_integer,
     inevitable,
     lift_add,
-    maximum,
     minimum,
     root,
     settle_add,
@@ -246,14 +244,9 @@ def form_minimum(
 def form_maximum(
     lv: float, le: float, left: Row, rv: float, re: float, right: Row
 ) -> Form:
-    """Return the larger number: a form if it is clear which one that is."""
-    lt, rt = reach(le, left), reach(re, right)
-    if lv - rv >= lt + rt:
-        return lv, le, left
-    if rv - lv >= lt + rt:
-        return rv, re, right
-    v, e = maximum(lv, lt, rv, rt)
-    return v, e, nothing()
+    """Return the larger number: of the numbers with other signs, the smaller one."""
+    v, e, row = form_minimum(-lv, le, -left, -rv, re, -right)
+    return -v, e, -row
 
 
 @_compiled
@@ -294,14 +287,14 @@ def named(e: float, row: Row, noises: NDArray[np.int64]) -> tuple[float, Row]:
     *noises* are their number so far, which is the length of the row, and at most.
     """
     count = noises[0]
-    named = 0 < e < inf and count < noises[1]
-    if named:
+    grows = 0 < e < inf and count < noises[1]
+    if grows:
         noises[0] += 1
     longer = np.zeros(noises[0])
     longer[: len(row)] = row
-    if named:
+    if grows:
         longer[count] = e
-    return (0.0 if named else e), longer
+    return (0.0 if grows else e), longer
 
 
 @_compiled
@@ -353,6 +346,4 @@ def form_settle(
     return v, 0.0, longer
 
 
-for _member in [*globals().values()]:
-    if isinstance(_member, Dispatcher):
-        guard_cache(_member)
+guard_caches(globals())

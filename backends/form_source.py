@@ -13,7 +13,8 @@ from ..ir.affine import Affine
 from ..ir.dtypes import DType
 from ..ir.nodes import Function, Load, Reduce, Role, Store, Tensor
 from ..ir.numerics import Numerics
-from .scalar_source import HEADER, Number, Writer, form_of, place_of
+from .scalar_source import HEADER, Number, Writer
+from .scalar_text import form_of, place_of
 
 _HEADER = HEADER.replace(
     "\n\n\n@njit", "\nfrom tdsl.backends.form_rules import *\n\n\n@njit"

@@ -9,8 +9,8 @@ from ..ir.affine import Affine, name
 from ..ir.nodes import Block, For, Function, If, Load, LoopKind, Memory, Stmt, Store
 from ..ir.verify import verify
 from ..ir.walk import allocations, loops, rewrite, scatters
-from .plan import TILE_KINDS, tile_loop
 from .registers import unroll_register_loops
+from .tile_loops import TILE_KINDS, tile_loop
 
 _VECTOR_BYTES = 64
 

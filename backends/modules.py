@@ -16,12 +16,11 @@ import fcntl
 import hashlib
 import importlib.util
 import os
-import re
 import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -35,8 +34,10 @@ from numba.core.sigutils import normalize_signature
 
 from ..notices import warn_user
 from ..paths import cache_folder
+from .comments import without_places
 
 _SUPPORT = (
+    "comments.py",
     "dealing.py",
     "form_rules.py",
     "lanes.py",
@@ -50,7 +51,6 @@ _SUPPORT = (
     "vector_formats.py",
     "vector_math.py",
 )
-_PLACE = re.compile(r"  # .*:\d+$", re.MULTILINE)
 _LOADING = threading.RLock()
 
 
@@ -78,7 +78,7 @@ def load_module(name: str, text: str) -> ModuleType:
     """
     stamp = f"# tdsl {_version()}, support code {support_hash()}\n"
     whole = stamp + text
-    digest = hashlib.sha256(_code(whole).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(without_places(whole).encode()).hexdigest()[:16]
     module_name = f"{name}_{digest}"
     with _LOADING:
         loaded = sys.modules.get(f"tdsl_generated_{module_name}")
@@ -86,15 +86,8 @@ def load_module(name: str, text: str) -> ModuleType:
             return loaded
         path = _write(f"{module_name}.py", whole)
         module = _import(f"tdsl_generated_{module_name}", path)
-        for member in vars(module).values():
-            if isinstance(member, Dispatcher):
-                guard_cache(member)
+        guard_caches(vars(module))
         return module
-
-
-def _code(text: str) -> str:
-    """Return *text* without the comments that name lines of the user's files."""
-    return _PLACE.sub("", text)
 
 
 def _write(filename: str, text: str) -> Path:
@@ -111,7 +104,8 @@ def _write_in(folder: Path, filename: str, text: str) -> Path:
     path = folder / filename
     with contextlib.suppress(OSError, UnicodeDecodeError):
         written = path.read_text(encoding="utf-8")
-        if _code(written) == _code(text) and os.access(folder, os.W_OK):
+        same = without_places(written) == without_places(text)
+        if same and os.access(folder, os.W_OK):
             return path
     folder.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
@@ -157,9 +151,11 @@ def _import(module_name: str, path: Path) -> ModuleType:
     return module
 
 
-def guard_cache(dispatcher: Any) -> None:
-    """Make *dispatcher* ignore damaged machine code and full disks."""
-    dispatcher._cache = GuardedCache(dispatcher.py_func)  # type: ignore[no-untyped-call]
+def guard_caches(namespace: Mapping[str, Any]) -> None:
+    """Make what a module compiles ignore damaged machine code and full disks."""
+    for member in namespace.values():
+        if isinstance(member, Dispatcher):
+            member._cache = GuardedCache(member.py_func)  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager
@@ -175,6 +171,15 @@ def _locked(folder: str) -> Iterator[None]:
 
 class GuardedCache(FunctionCache):
     """Numba's on-disk cache, for which damaged files and full disks are no error."""
+
+    def __init__(self, py_func: Any) -> None:
+        """Open the cache of *py_func*, fresh as long as all support code is the same.
+
+        Numba looks at the file of *py_func* alone, but compiles what that calls in.
+        """
+        super().__init__(py_func)  # type: ignore[no-untyped-call]
+        file = self._cache_file
+        file._source_stamp = file._source_stamp, support_hash()
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the stored machine code, or None where there is none that works."""

@@ -1,9 +1,8 @@
 """Decisions that the emitter needs before it writes a line.
 
-An unrolled or vectorized loop is a *tile loop*: it starts at `start`, covers `extent`
-coordinates, and where its range has other bounds the iterations beyond them do not
-exist. Each such bound is a *guard*, a form that is >= 0 where the iteration exists. A
-guard is *full* where it holds for the whole tile, a condition on what surrounds it.
+Where a tile loop (`tile_loops.py`) has other bounds than its extent, each of them is
+a *guard*, a form that is >= 0 where the iteration exists. A guard is *full* where it
+holds for the whole tile, a condition on what surrounds it.
 
 A guard need not be tested for a write to a register tensor when every access to that
 tensor stands under the same guard of the same element: the elements beyond it are never
@@ -12,11 +11,10 @@ seen. What such dead iterations read must still be memory of ours (`is_safe`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..errors import BackendError
-from ..ir.affine import Affine, FloorDiv, name
+from ..ir.affine import Affine, name
 from ..ir.nodes import (
     Alloc,
     Block,
@@ -36,18 +34,7 @@ from ..ir.nodes import (
 )
 from ..ir.walk import allocations, chosen_accesses, reads, walk
 from .facts import Facts
-
-TILE_KINDS = (LoopKind.UNROLLED, LoopKind.VECTORIZED)
-
-
-@dataclass(frozen=True, slots=True)
-class TileLoop:
-    """The constant shape of an unrolled or vectorized loop, and its other bounds."""
-
-    axis: str
-    start: Affine
-    extent: int
-    guards: tuple[Affine, ...]
+from .tile_loops import TILE_KINDS, TileLoop, extremes, is_divided, tile_loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,49 +52,6 @@ class LeafPlan:
     guards: tuple[Guard, ...]
     dropped: frozenset[Affine]
     rectangular: bool
-
-
-def tile_loop(loop: For) -> TileLoop:
-    """Return the shape of *loop*, which has one start and a constant largest extent."""
-    start, *others = loop.starts
-    ends = [stop for stop in loop.stops if (stop - start).is_constant]
-    if others or not ends:
-        lacks = "more than one start" if others else "no constant extent"
-        raise BackendError(
-            f"the {loop.kind.value} loop {loop.axis!r} has {lacks}: its "
-            f"range is ({', '.join(map(str, loop.starts))}) to "
-            f"({', '.join(map(str, loop.stops))}); split it by a constant first"
-        )
-    end = min(ends, key=lambda stop: (stop - start).constant)
-    extent = max(0, (end - start).constant)
-    guards = tuple(stop - 1 - name(loop.axis) for stop in loop.stops if stop != end)
-    return TileLoop(loop.axis, start, extent, guards)
-
-
-def extremes(
-    form: Affine, tiles: Iterable[TileLoop], steps: dict[str, int]
-) -> tuple[Affine, Affine] | None:
-    """Return the least and the greatest value of *form* over the tiles, inner first.
-
-    None where a tile axis stands inside a floor division.
-    """
-    low = high = form
-    for tile in tiles:
-        if _divided(low, tile.axis) or _divided(high, tile.axis):
-            return None
-        last = tile.start + (tile.extent - 1) // steps[tile.axis] * steps[tile.axis]
-        first = {tile.axis: tile.start}
-        final = {tile.axis: last}
-        low = low.substitute(first if low.coefficient(tile.axis) >= 0 else final)
-        high = high.substitute(final if high.coefficient(tile.axis) >= 0 else first)
-    return low, high
-
-
-def _divided(form: Affine, axis: str) -> bool:
-    return any(
-        isinstance(atom, FloorDiv) and axis in atom.numerator.names()
-        for atom, _ in form.terms
-    )
 
 
 class Plan:
@@ -259,7 +203,7 @@ class Plan:
         } | {dim.name for dim in self.function.dims}
         for axis in form.names() - scope:
             for position, subscript in enumerate(index):
-                if subscript.coefficient(axis) == 1 and not _divided(subscript, axis):
+                if subscript.coefficient(axis) == 1 and not is_divided(subscript, axis):
                     inverse = name(f"@{position}") - (subscript - name(axis))
                     form = form.substitute({axis: inverse})
                     break

@@ -28,7 +28,7 @@ from ..ir.nodes import (
     Write,
 )
 from ..ir.walk import reads, rewrite, walk
-from .plan import TILE_KINDS, tile_loop
+from .tile_loops import TILE_KINDS, tile_loop
 
 _LARGEST = 1024  # elements of a register tensor; more would only spill
 _UNROLL = 64  # iterations of a serial loop over a register tensor

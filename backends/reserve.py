@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from .modules import guard_cache
+from .modules import guard_caches
 
 ALIGNMENT = 64
 
@@ -28,4 +28,4 @@ def reserve(element: int, *extents: int) -> Any:
     return np.empty(size + ALIGNMENT, np.uint8)
 
 
-guard_cache(reserve)
+guard_caches(globals())

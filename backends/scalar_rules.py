@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.core.dispatcher import Dispatcher
 
-from .modules import guard_cache
+from .modules import guard_caches
 
 Number = tuple[float, float]
 Parts = tuple[float, ...]
@@ -313,6 +312,4 @@ def narrower(a: float, b: float) -> float:
     return a if b != b or a < b else b
 
 
-for _member in [*globals().values()]:
-    if isinstance(_member, Dispatcher):
-        guard_cache(_member)
+guard_caches(globals())

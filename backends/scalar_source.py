@@ -9,7 +9,7 @@ errors have in common.)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite, nan
+from math import nan
 from typing import assert_never
 
 import numpy as np
@@ -51,6 +51,7 @@ from .scalar_rules import (
     settle_extreme,
     settle_mul,
 )
+from .scalar_text import extreme_of, form_of, number_of, place_of, wrapped
 from .semantics import COMPARISONS
 from .uncertain import rounding
 from .uncertain_calls import function_ulps
@@ -195,8 +196,8 @@ class Writer:
 
     def loop(self, loop: For) -> None:
         """Write a loop, which ends the evaluation when it has run for long."""
-        start = _extreme("max", loop.starts)
-        stop = _extreme("min", loop.stops)
+        start = extreme_of("max", loop.starts)
+        stop = extreme_of("min", loop.stops)
         axis = f"X_{loop.axis}"
         trips = f"max(0, ({stop} - {start}) // {loop.step}) + 1"
         self.write(f"left -= ({trips}) * {self.cost}")
@@ -273,7 +274,7 @@ class Writer:
         new, error = COMBINE[op][0].format(elements[0], value[0]), value[1]
         if op is not ReduceOp.ADD:
             error = f"unsure({error})"
-        self.write(f"{elements[0]} = {_wrapped(new, dtype)}")
+        self.write(f"{elements[0]} = {wrapped(new, dtype)}")
         self.write(f"{elements[1]} += {error}")
 
     # --- expressions --------------------------------------------------------------
@@ -282,7 +283,7 @@ class Writer:
         """Write what an expression takes; return the texts of its value."""
         match expr:
             case Const():
-                return self.exact(_number(expr), expr.dtype)
+                return self.exact(number_of(expr), expr.dtype)
             case Index():
                 return self.index(expr)
             case Load():
@@ -292,7 +293,7 @@ class Writer:
                 if expr.dtype.kind == "float":
                     return self.apply("negate", expr.dtype, *operand)
                 sign = "not" if expr.op == "not" else "-"
-                value = _wrapped(f"{sign} {operand[0]}", expr.dtype)
+                value = wrapped(f"{sign} {operand[0]}", expr.dtype)
                 return self.let(f"{value}, {operand[1]}")
             case Binary():
                 return self.binary(expr)
@@ -318,7 +319,7 @@ class Writer:
         text = form_of(expr.value)
         if expr.dtype.kind == "float":
             return self.exact(f"float(np.{expr.dtype.numpy}({text}))", expr.dtype)
-        return self.let(f"{_wrapped(text, expr.dtype)}, 0.0")
+        return self.let(f"{wrapped(text, expr.dtype)}, 0.0")
 
     def load(self, expr: Load) -> Number:
         """Write the reading of an element."""
@@ -345,7 +346,7 @@ class Writer:
         error = f"{left[1]} + {right[1]}"
         if expr.op not in ("add", "sub"):
             error = f"unsure({error})"
-        return self.let(f"{_wrapped(value, expr.dtype)}, {error}")
+        return self.let(f"{wrapped(value, expr.dtype)}, {error}")
 
     def cast(self, expr: Cast) -> Number:
         """Write a conversion."""
@@ -388,40 +389,3 @@ class Writer:
         """Return the arguments that describe the rounding of an operation."""
         rule = rounding(dtype, function_ulps(operation, self.numerics))
         return f"{rule.unit!r}, {rule.tiny!r}, {rule.limit!r}"
-
-
-def _number(expr: Const) -> str:
-    value = expr.dtype.numpy.type(expr.value).item()
-    if isinstance(value, float) and not isfinite(value):
-        return f"({value})"  # inf and nan are names there
-    return f"({value!r})"
-
-
-def _wrapped(text: str, dtype: DType) -> str:
-    """Return *text* as an integer of *dtype*, wrapped as its overflow does."""
-    if dtype.kind != "int" or dtype.bits == 64:
-        return text
-    return f"np.int64(np.int32({text}))"
-
-
-def _extreme(function: str, forms: tuple[Affine, ...]) -> str:
-    texts = [form_of(form) for form in forms]
-    return texts[0] if len(texts) == 1 else f"{function}({', '.join(texts)})"
-
-
-def place_of(form: Affine) -> str:
-    """Return a subscript, checked where it may be negative."""
-    safe = form.constant >= 0 and all(coefficient > 0 for _, coefficient in form.terms)
-    return form_of(form) if safe else f"place({form_of(form)})"
-
-
-def form_of(form: Affine) -> str:
-    """Return the text of an affine form."""
-    parts = [str(form.constant)] if form.constant or not form.terms else []
-    for atom, coefficient in form.terms:
-        if isinstance(atom, str):
-            text = f"X_{atom}"
-        else:
-            text = f"(({form_of(atom.numerator)}) // {atom.divisor})"
-        parts.append(text if coefficient == 1 else f"{coefficient}*{text}")
-    return f"({' + '.join(parts)})"

@@ -13,21 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..ir.dtypes import DTYPES, DType, i64
-from ..ir.nodes import Function, Param, Tensor
+from ..ir.nodes import Function
 from ..ir.walk import allocations, loops
 from .choices import has_checks
 from .complex_parts import split_complex
 from .emit import Emitter
-from .expressions import Value, type_token
+from .expressions import type_token
 from .faults import Site
 from .lower import lower
+from .parameters import Parameters
 from .sizes import lift_sizes
-from .storage import Storage, Stride
 from .vocabulary import OFFERED, OPERATIONS
 from .writer import Writer
-
-LAYOUTS = ("C", "F", "U", "A")
-"""Stride classes: row-major, column-major, unit last stride, any strides."""
 
 _OPTIONS = """\
     cache=True,
@@ -99,34 +96,27 @@ def emit_source(
         contract=numerics != "bitwise",
         parallel=parallel,
     )
+    parameters = Parameters(emitter, writer, identifiers, split.scalars)
     classes = layouts or ["C"] * len(given)
-    arguments = [
-        _declare(param, layout, emitter, writer, identifiers, split.scalars)
-        for param, layout in zip(given, classes, strict=True)
-    ]
+    pairs = zip(given, classes, strict=True)
+    arguments = [parameters.bind(param, layout) for param, layout in pairs]
     arguments += [identifiers[dim.name] for dim in function.dims]
     if has_checks(function):
-        arguments.append(_declare_fault(emitter, writer))
+        arguments.append(parameters.bind_fault())
     emitter.run(function.body)
-    entry = identifiers[function.name]
-    head = f"def {entry}({', '.join(arguments)}):"
-    body = writer.text(1)
+    entry, threaded = identifiers[function.name], bool(emitter.parts)
     lines = _header(emitter, function.name, numerics)
-    for part, parameters, text in emitter.parts:
-        lines += ["", "", _decorator(_PART), f"def {part}({', '.join(parameters)}):"]
-        lines.append(text.rstrip())
-    lines += ["", "", _decorator(_PARALLEL if emitter.parts else ""), head, body]
-    text = "\n".join(lines)
+    for part, inputs, text in emitter.parts:
+        lines += _function(_PART, part, inputs, text.rstrip())
+    options = _PARALLEL if threaded else ""
+    lines += _function(options, entry, arguments, writer.text(1))
     sites = tuple(emitter.choices.sites)
-    return Source(entry, text, tuple(sizes.values()), bool(emitter.parts), sites)
+    return Source(entry, "\n".join(lines), tuple(sizes.values()), threaded, sites)
 
 
-def _declare_fault(emitter: Emitter, writer: Writer) -> str:
-    """Bind the address of the fault word; return the argument's name."""
-    argument, emitter.choices.fault = writer.fresh("fault_array"), writer.fresh("fault")
-    emitter.used.add("address")
-    writer.line(f"{emitter.choices.fault} = address({argument})")
-    return argument
+def _function(options: str, name: str, arguments: list[str], body: str) -> list[str]:
+    head = f"def {name}({', '.join(arguments)}):"
+    return ["", "", _decorator(options), head, body]
 
 
 def _identifiers(function: Function) -> dict[str, str]:
@@ -148,86 +138,6 @@ def _identifiers(function: Function) -> dict[str, str]:
 def _is_reserved(word: str) -> bool:
     """Whether generated code may use *word* for something else than a variable."""
     return word in _RESERVED or keyword.iskeyword(word) or bool(_VECTOR.match(word))
-
-
-def _declare(
-    param: Param,
-    layout: str,
-    emitter: Emitter,
-    writer: Writer,
-    identifiers: Mapping[str, str],
-    scalars: Mapping[str, tuple[str, str]],
-) -> str:
-    """Bind a parameter to its address or value; return the argument's name.
-
-    *scalars* names the two numbers that stand for each complex one.
-    """
-    tensor = param.tensor
-    if tensor.name in scalars:
-        names = [identifiers[name] for name in scalars[tensor.name]]
-        return _declare_parts(tensor, scalars[tensor.name], names, emitter, writer)
-    base = identifiers[tensor.name]
-    if not tensor.shape:
-        argument = writer.fresh(f"{base}_argument")
-        token = type_token(tensor.dtype, 0)
-        emitter.types.add((tensor.dtype, 0))
-        if tensor.dtype.is_storage:
-            emitter.used.add("convert")
-            writer.line(f"{base} = convert({argument}, {token})")
-        else:
-            writer.line(f"{base} = {token}({argument})")
-        emitter.declared.scalars[tensor.name] = Value(base, tensor.dtype, 0)
-        return argument
-    argument = writer.fresh(f"{base}_array")
-    emitter.used.add("address")
-    writer.line(f"{base} = address({argument})")
-    extents = list(tensor.shape)
-    strides: list[Stride]
-    if layout == "C":
-        strides = emitter.declared.contiguous_strides(tensor.name, extents, 0)
-    elif layout == "F":
-        strides = emitter.declared.contiguous_strides(tensor.name, extents[::-1], 0)[
-            ::-1
-        ]
-    else:
-        strides = []
-        for axis in range(len(extents)):
-            if layout == "U" and axis == len(extents) - 1:
-                strides.append(Stride(1))
-                continue
-            # Strides of complex arrays may be odd multiples of a part's size.
-            size = tensor.dtype.part.bytes
-            expression = f"{argument}.strides[{axis}] // {size}"
-            name = writer.named(f"{base}_stride{axis}", expression, 0)
-            strides.append(Stride(1, (name,)))
-    if tensor.dtype.kind == "complex":
-        strides = [_in_parts(stride, layout) for stride in strides] + [Stride(1)]
-    emitter.declared.storage[tensor.name] = Storage(
-        tensor.name, base, tensor.dtype.part.name, tuple(strides)
-    )
-    return argument
-
-
-def _in_parts(stride: Stride, layout: str) -> Stride:
-    """Return the stride of a complex array in parts of numbers."""
-    measured = layout in ("U", "A") and bool(stride.names)
-    return stride if measured else Stride(2 * stride.factor, stride.names)
-
-
-def _declare_parts(
-    tensor: Tensor,
-    parts: Sequence[str],
-    names: Sequence[str],
-    emitter: Emitter,
-    writer: Writer,
-) -> str:
-    argument = writer.fresh(f"{tensor.name}_argument")
-    dtype = tensor.dtype.part
-    emitter.types.add((dtype, 0))
-    for part, name, attribute in zip(parts, names, ("real", "imag"), strict=True):
-        writer.line(f"{name} = {type_token(dtype, 0)}({argument}.{attribute})")
-        emitter.declared.scalars[part] = Value(name, dtype, 0)
-    return argument
 
 
 def _header(emitter: Emitter, function: str, numerics: str) -> list[str]:

@@ -10,9 +10,10 @@ from ..ir.walk import reads
 from .declarations import Declarations
 from .elements import Elements
 from .expressions import Expressions
-from .plan import Plan, TileLoop
+from .plan import Plan
 from .point import Point
 from .storage import LANE, Addresses, Stride
+from .tile_loops import TileLoop
 from .writer import Writer
 
 _COLUMN_STORES = {1: "store_strided", 2: "store_pairs", 4: "store_quads"}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from ..ir.affine import Affine, constant, name
 from ..ir.nodes import For, Load, Reduce
 from .declarations import Declarations
-from .elements import UPDATES, Elements
-from .expressions import Expressions, Value
-from .plan import Plan, TileLoop
+from .elements import Elements
+from .expressions import UPDATES, Expressions, Value
+from .plan import Plan
 from .point import Point, is_nonnegative
 from .storage import LANE, Addresses
+from .tile_loops import TileLoop
 from .writer import Writer
 
 
@@ -91,6 +92,5 @@ class WholeReductions:
         groups = []
         for lane in range(first, first + tile.extent, lanes):
             index[dimension] = constant(lane)
-            groups.append(self._declared.register_name(load.tensor, tuple(index)))
-            self._declared.see_started(source, groups[-1])
+            groups.append(self._declared.register(load.tensor, tuple(index)))
         return groups

@@ -65,7 +65,8 @@ class Work:
                 counts.append(f"({self.integer(length)} + {step} - 1) // {step}")
         if known and (min(known) <= _FEW or not counts):
             return str(min(known))
-        counts += map(str, known[:1] and [min(known)])
+        if known:
+            counts.append(str(min(known)))
         least = counts[0] if len(counts) == 1 else f"min({', '.join(counts)})"
         return f"max({least}, 0)"
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import PurePath
 
 from ..ir.nodes import Stmt
+from .comments import place_comment
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ class Writer:
         if span is None or self._place == (span.file, span.line):
             return ""
         self._place = (span.file, span.line)
-        return f"  # {PurePath(span.file).name}:{span.line}"
+        return place_comment(span)
 
     # --- names ------------------------------------------------------------------
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn, ParamSpec, cast
+from typing import TYPE_CHECKING, NoReturn, ParamSpec
 
 from ..errors import ScheduleError
 from ..ir.given import check_option, shown
 from ..ir.nodes import Function
 from ..ir.printer import print_function
 from ..ir.programs import Program, function_of
+from .stored import steps_from_json, steps_to_json
 from .trace import Step, check_call, step, unknown_primitive
 
 
@@ -96,17 +95,7 @@ class Schedule:
 
     def to_json(self) -> str:
         """Return the steps as JSON text, which `from_json` reads back."""
-        steps = [
-            {"primitive": each.primitive, "arguments": dict(each.arguments)}
-            for each in self.steps
-        ]
-        return json.dumps(
-            {
-                "function": self.original.name,
-                "program": _stamp(self.original),
-                "steps": steps,
-            }
-        )
+        return steps_to_json(self.original, self.steps)
 
     @staticmethod
     def from_json(
@@ -118,10 +107,7 @@ class Schedule:
         its steps are applied to whatever program is given.
         """
         program = function_of(function, "from_json")
-        data = _read(text)
-        if same_program:
-            _check_program(program, data)
-        return Schedule(program, _read_steps(data))
+        return Schedule(program, steps_from_json(program, text, same_program))
 
     # --- primitives, as described in their modules ------------------------------------
 
@@ -370,53 +356,3 @@ def _applied(each: Step, function: Function, number: int, total: int) -> Functio
     except ScheduleError as error:
         where = f"step {number} of {total}" if total > 1 else "step 1"
         raise ScheduleError(f"{error}\n  in {where}: {each}") from None
-
-
-def _read(text: str) -> dict[str, object]:
-    try:
-        data = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ScheduleError(
-            f"this is not the JSON of a schedule: {error}; pass what to_json returned"
-        ) from error
-    if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
-        raise ScheduleError(
-            'this is not the JSON of a schedule: it needs an object with "steps"'
-        )
-    return data
-
-
-def _stamp(function: Function) -> str:
-    """Return a hash of the loops as printed, which outlives changes inside tdsl."""
-    return hashlib.sha256(print_function(function).encode()).hexdigest()[:16]
-
-
-def _check_program(function: Function, data: dict[str, object]) -> None:
-    """Refuse a schedule that was written for another program, where it says so."""
-    name, program = data.get("function"), data.get("program")
-    instead = (
-        "pass that kernel, or from_json(..., same_program=False) to apply the steps "
-        "all the same"
-    )
-    if name is not None and name != function.name:
-        raise ScheduleError(
-            f"this schedule is for the kernel {name}, and {function.name} is given: "
-            f"{instead}"
-        )
-    if program is not None and program != _stamp(function):
-        raise ScheduleError(
-            f"this schedule is for another version of the kernel {function.name}, "
-            f"whose program or dims differ: {instead}"
-        )
-
-
-def _read_steps(data: dict[str, object]) -> Iterable[Step]:
-    for number, each in enumerate(cast(list[object], data["steps"]), 1):
-        match each:
-            case {"primitive": str(primitive), "arguments": dict(arguments)}:
-                yield step(primitive, arguments)
-            case _:
-                raise ScheduleError(
-                    f'step {number} is {each!r}; a step is an object with "primitive" '
-                    'and "arguments"'
-                )

@@ -20,7 +20,7 @@ from .dispatch_text import (
 )
 from .dispatch_text import dtype_name as name_of
 from .ir.nodes import Function
-from .memory_order import inner_axis
+from .memory_order import axis_last, inner_axis
 
 Dispatcher = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 Key = int | tuple[int, ...]
@@ -38,9 +38,16 @@ def stride_code(array: Array) -> int:
 
 
 def inner_code(array: Array) -> int:
-    """Return the stride code of an array whose last axis has no unit stride."""
+    """Return the stride code of an array whose last axis has no unit stride.
+
+    It says also whether the array is row-major once that axis is the last one: the code
+    for these is no code for others.
+    """
     axis = inner_axis(array)
-    return 0 if axis is None else INNER_AXIS * (axis + 1)
+    if axis is None:
+        return 0
+    flags = array.transpose(axis_last(array.ndim, axis)).flags.num
+    return INNER_AXIS * (axis + 1) | int(flags & C_ORDER)
 
 
 def stride_classes(function: Function, values: Sequence[Any]) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ from .ir.ranges import LARGEST_DIM
 
 # Of numpy's array flags: row-major, column-major, own memory, aligned, writable.
 C_ORDER, F_ORDER, OWNER, ALIGNED, WRITABLE = 0x1, 0x2, 0x4, 0x100, 0x400
-# Stride codes of our own: of one element is the last stride, or (n + 1 times) axis n's.
+# Stride codes of our own: of one element is the last stride, or (n + 1 times) axis n's,
+# which has C_ORDER too if the array is row-major with that axis last.
 UNIT_STRIDE, INNER_AXIS = 0x4, 0x8
 CODE_BITS = 10  # NumPy has up to 64 axes
 USED_NAMES = frozenset(

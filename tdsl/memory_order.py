@@ -57,15 +57,19 @@ def axis_orders(function: Function, values: Sequence[Any]) -> Orders:
 
 
 def _axis_order(array: Array) -> Order | None:
-    axes = tuple(range(array.ndim))
     if array.flags.c_contiguous:
         return None
     if array.flags.f_contiguous:
-        return axes[::-1]
+        return tuple(reversed(range(array.ndim)))
     inner = inner_axis(array)
     if inner is None or array.strides[-1] == array.itemsize:
         return None
-    return (*axes[:inner], *axes[inner + 1 :], inner)
+    return axis_last(array.ndim, inner)
+
+
+def axis_last(rank: int, axis: int) -> Order:
+    """Return the axes of an array in their order, but *axis* last."""
+    return (*range(axis), *range(axis + 1, rank), axis)
 
 
 def reordered(function: Function, orders: Orders) -> Function:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.validate import validate
+from ..backends.comments import without_places
 from ..backends.source import emit_source
 from ..errors import BackendError, ScheduleError, TuningError
 from ..ir.canonical import canonical_text
@@ -49,7 +50,6 @@ CONTENDER_COMMAND = (sys.executable, "-P", "-m", "tdsl.tuner.contender")
 NOISE_ROUNDS = 9
 """Rounds of the default against itself."""
 
-_PLACE = re.compile(r"  # \S+:\d+$", re.MULTILINE)
 _REFUSAL = re.compile(r"in step \d+ of \d+: (\w+)\(")
 
 
@@ -152,7 +152,7 @@ class CpuWorkshop:
             )
         except BackendError as error:
             raise Refused("no code", str(error), proof.verdict) from error
-        text = _PLACE.sub("", source.text)
+        text = without_places(source.text)
         structure = hashlib.sha256(text.encode()).hexdigest()[:16]
         return Candidate(
             config,

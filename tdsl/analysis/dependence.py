@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from ..ir.affine import Affine
 from ..ir.nodes import Block, For, Function, If, LoopKind
 from ..ir.walk import walk
+from .building import build_model
 from .certificate import Check
 from .injective import only_equal_keys
 from .meeting import Dependence, Touch
-from .model import Access, Model, Occurrence, build_model
+from .model import Access, Model, Occurrence
 from .sets import Map, earlier_image, later_image, same_prefix, sample_pair
 
 NAME = "concurrent loops"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..ir.affine import Affine
-from ..ir.nodes import Cast, Expr, Gather, Load, Scatter
+from ..ir.nodes import Cast, Expr, Gather, Load
 from .model import Access, Model, Occurrence
 from .sets import Map, System
 
@@ -39,8 +39,9 @@ def subscripts(occurrence: Occurrence, access: Access) -> tuple[Expr, ...] | Non
     if isinstance(read, Gather):
         return read.index
     # A plain scatter keeps the old value of what it does not mean.
-    own = scatter is not None and access.index == occurrence.write.index
-    return scatter.index if own and isinstance(scatter, Scatter) else None
+    if scatter is not None and access.index == occurrence.write.index:
+        return scatter.index
+    return None
 
 
 def _keys(

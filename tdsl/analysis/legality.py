@@ -23,9 +23,10 @@ from ..ir.nodes import (
     Store,
 )
 from ..ir.walk import walk
+from .building import build_model
 from .dependence import clashes, find_conflict
 from .meeting import Dependence
-from .model import Access, Model, Occurrence, build_model
+from .model import Access, Model, Occurrence
 from .sets import IslError, UnsupportedError, bounded, later_image, same_prefix
 from .validate import LOCK
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from ..ir.affine import Affine, name
 from ..ir.nodes import Expr, Function, Load, Reduce, Store
 from .bounds import check_bounds
+from .building import build_model
 from .certificate import KERNEL, Check
 from .flow import Sources, last_writers
 from .matching import Iteration, MismatchError
-from .model import Model, Occurrence, all_reads, build_model, entry_values
+from .model import Model, Occurrence, all_reads, entry_values
 from .recent import Recent
 from .sets import (
     Map,

@@ -11,10 +11,11 @@ from itertools import product
 
 from ..ir.nodes import Function, Stmt
 from ..ir.walk import walk
+from .building import build_model
 from .certificate import DependenceKind
 from .legality import OPERATIONS
 from .meeting import Dependence, Touch, kind_of, pairs_in_order
-from .model import Model, build_model
+from .model import Model
 from .sets import IslError, UnsupportedError, bounded, sample_pair
 from .validate import LOCK
 

@@ -13,18 +13,11 @@ from typing import Literal
 
 from ..ir.numerics import Numerics
 from .certificate import Check, Witness
-from .dataflow import (
-    NAME,
-    Dataflow,
-    agrees,
-    refute_dataflow,
-    see_through,
-    source_text,
-    to_original,
-)
+from .dataflow import NAME, Dataflow, agrees, see_through, to_original
 from .instances import find_missing, find_repeated
 from .model import Model, all_reads
 from .original import Family, Original
+from .refutations import refute_dataflow, source_text
 from .reversal import Reversal, parting
 from .segments import Graph, as_segments, build_graph, label_of
 from .sets import (

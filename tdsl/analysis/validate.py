@@ -17,12 +17,12 @@ from ..ir.numerics import Numerics
 from ..ir.verify import verify
 from ..ir.walk import chosen_accesses
 from .bounds import check_bounds
+from .building import build_model
 from .certificate import KERNEL, Certificate, Check, conclude
 from .dataflow import NAME as DATAFLOW
-from .dataflow import trace_dataflow
 from .dependence import check_concurrent_loops
 from .instances import check_once, instance_maps
-from .model import Model, build_model
+from .model import Model
 from .order import tensors_in_order
 from .original import Original, original_facts
 from .overflow import check_overflow
@@ -30,6 +30,7 @@ from .recent import Recent
 from .reductions import check_reordered
 from .sets import IslError, Map, UnsupportedError, bounded
 from .strips import with_strips_joined
+from .tracing import trace_dataflow
 
 OPERATIONS = 1_000_000
 """How many elementary steps isl may take for one proof: a second or two."""

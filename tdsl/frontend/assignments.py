@@ -21,8 +21,7 @@ from ..ir.printer import print_tensor
 from ..ir.walk import reads
 from .advice import IN_PLACE_OPERATORS
 from .branches import assigns_inside
-from .builtins import TENSOR_FUNCTIONS, function_name
-from .captured import root_name
+from .builtins import function_name
 from .emission import Emitter
 from .expressions import ExpressionParser, is_index
 from .operations import binary, extreme, negate
@@ -47,7 +46,7 @@ class AssignmentParser:
 
     def __post_init__(self) -> None:
         """Set up the parser of tensors."""
-        self.tensors = TensorParser(self.expressions)
+        self.tensors = TensorParser(self.expressions, self.emitter, self.returned)
 
     @property
     def source(self) -> Source:
@@ -151,8 +150,8 @@ class AssignmentParser:
     ) -> None:
         self.expressions.refuse_operators(node)
         binding = self._assignable(target)
-        if isinstance(node, ast.Call) and self._makes_tensor(node):
-            self._make_tensor(target, self.tensors.creation(node), block)
+        if isinstance(node, ast.Call) and self.tensors.is_creation(node):
+            self.tensors.make(target, self.tensors.creation(node), block)
             return
         if isinstance(node, ast.Name) and isinstance(self.scope.find(node.id), Array):
             raise self.source.type_error(
@@ -356,13 +355,7 @@ class AssignmentParser:
             return
         raise self.source.type_error(target, f"`{text}` is {instead}")
 
-    # --- tensors and leaves ---------------------------------------------------
-
-    def _makes_tensor(self, node: ast.Call) -> bool:
-        return (
-            root_name(node.func) is not None
-            and self._callee_name(node) in TENSOR_FUNCTIONS
-        )
+    # --- results of calls, and places -----------------------------------------
 
     def result(
         self,
@@ -373,24 +366,9 @@ class AssignmentParser:
     ) -> str:
         """Bind *target* to a new tensor that a call fills; return its name."""
         self._assignable(target)
-        self._make_tensor(target, Creation(shape, dtype, None), block)
-        array = self.scope.find(target.id)
-        assert isinstance(array, Array)
+        array = self.tensors.make(target, Creation(shape, dtype, None), block)
         array.initialised = array.written = True
         return array.tensor.name
-
-    def _make_tensor(
-        self, target: ast.Name, creation: Creation, block: list[Stmt]
-    ) -> None:
-        name, span = self.scope.unique(target.id), self.source.span(target)
-        tensor = Tensor(name, creation.dtype, creation.shape)
-        filled = creation.fill is not None
-        array = Array(tensor, None, target.lineno, target, filled, written=filled)
-        self.scope.bind(target.id, array)
-        if len(self.scope.blocks) > 1 or target.id not in self.returned:
-            block.append(Alloc(tensor, Memory.ARRAY, span=span))
-        if creation.fill is not None:
-            self.emitter.fill(tensor, creation.fill, block, span)
 
     def _statement_span(self, target: ast.expr, value: ast.expr) -> Span:
         first, last = self.source.span(target), self.source.span(value)

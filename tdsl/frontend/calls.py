@@ -60,14 +60,18 @@ class CallParser:
         self._check_targets(function, node, targets, len(results))
         given = self._arguments(function, node)
         sizes = self._sizes(function, node, given)
-        tensors: dict[str, str] = {}
-        numbers: dict[str, Expr] = {}
-        for param, argument in given.items():
-            if param.tensor.shape:
-                tensors[param.tensor.name] = self._array(param, argument).tensor.name
-            else:
-                numbers[param.tensor.name] = self._number(param, argument, block)
+        tensors = {
+            param.tensor.name: self._array(param, argument).tensor.name
+            for param, argument in given.items()
+            if param.tensor.shape
+        }
         self._check_aliases(node, given)
+        changing = {tensors[p.tensor.name] for p in given if p.role is not Role.INPUT}
+        numbers = {
+            param.tensor.name: self._number(param, argument, changing, block)
+            for param, argument in given.items()
+            if not param.tensor.shape
+        }
         for param, target in zip(results, targets, strict=True):
             assert isinstance(target, ast.Name)
             shape = tuple(size.substitute(sizes) for size in param.tensor.shape)
@@ -154,8 +158,10 @@ class CallParser:
             raise self.source.type_error(node, self.assignments.is_input(binding))
         return binding
 
-    def _number(self, param: Param, node: ast.expr, block: list[Stmt]) -> Expr:
-        """Return the value of a scalar argument, computed once."""
+    def _number(
+        self, param: Param, node: ast.expr, changing: set[str], block: list[Stmt]
+    ) -> Expr:
+        """Return the value of a scalar argument, before the call is *changing* any."""
         dtype, name = param.tensor.dtype, param.tensor.name
         value = self.expressions.value(node)
         if not can_store(value, dtype):
@@ -169,7 +175,7 @@ class CallParser:
             expr = convert(value, dtype)
         except Mismatch as mismatch:
             raise self.source.type_error(node, str(mismatch)) from None
-        return self.emitter.kept(expr, self.scope.derived(name), block)
+        return self.emitter.kept(expr, self.scope.derived(name), block, changing)
 
     def _check_aliases(self, node: ast.Call, given: dict[Param, ast.expr]) -> None:
         names = [

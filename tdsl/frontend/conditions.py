@@ -111,11 +111,9 @@ class ConditionParser:
         if left.weak and right.weak and x is not None and y is not None:
             cases = _affine(op, x, y)
             return [case for case in cases if self.facts.possible(*case.when)]
-        a, b = left.expr, right.expr
         value = operations.comparison(op, left, right, span)
-        if isinstance(a, Const) and isinstance(b, Const):
-            return [Case((), operations.known_comparison(op, a.value, b.value))]
-        return [Case((), value)]
+        known = operations.known_comparison(op, left, right)
+        return [Case((), value if known is None else known)]
 
     def _linked(
         self, op: str, left: list[Case], right: list[Case], span: Span

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from ..ir.affine import Affine
@@ -73,9 +74,16 @@ class Emitter:
         instance = self.instance()
         block.append(write_element(tensor, index, None, value, instance, span))
 
-    def kept(self, value: Expr, name: str, block: list[Stmt]) -> Expr:
-        """Return *value* if it is simple, else a load of the new variable *name*."""
-        if isinstance(value, Const | Index | Load):
+    def kept(
+        self, value: Expr, name: str, block: list[Stmt], changing: Collection[str] = ()
+    ) -> Expr:
+        """Return *value* if it is simple, else a load of the new variable *name*.
+
+        An element of a tensor in *changing* is not simple: it may be another one later.
+        """
+        if isinstance(value, Const | Index) or (
+            isinstance(value, Load) and value.tensor not in changing
+        ):
             return value
         span = value.span
         assert span is not None

@@ -118,9 +118,19 @@ def _outside(op: str, left: Value, right: Value, dtype: DType) -> bool | None:
     return None
 
 
-def known_comparison(op: str, left: Any, right: Any) -> bool:
-    """Return the comparison *op* of two Python numbers."""
-    return bool(getattr(operator, op)(left, right))
+def known_comparison(op: str, left: Value, right: Value) -> bool | None:
+    """Return the comparison *op* of two numbers, None of anything else.
+
+    A Python number is rounded to the dtype of the other one, as it is elsewhere.
+    """
+    a, b = left.expr, right.expr
+    if not (isinstance(a, Const) and isinstance(b, Const)):
+        return None
+    numbers: list[Any] = [a.value, b.value]
+    dtype = common_dtype(left, right)
+    if left.weak != right.weak and dtype.kind in ("float", "complex"):
+        numbers = [dtype.numpy.type(each) for each in numbers]
+    return bool(getattr(operator, op)(*numbers))
 
 
 def logic(op: str, left: Value, right: Value, span: Span) -> Value:

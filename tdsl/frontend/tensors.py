@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from ..errors import KernelSyntaxError
 from ..ir.affine import Affine
 from ..ir.dtypes import DType
-from ..ir.nodes import Expr
-from .builtins import function_name
+from ..ir.nodes import Alloc, Expr, Memory, Stmt, Tensor
+from .builtins import TENSOR_FUNCTIONS, function_name
+from .captured import root_name
+from .emission import Emitter
 from .expressions import ExpressionParser
+from .scope import Array
 from .source import Source
 from .values import Mismatch, Value, can_store, convert, number
 
@@ -32,14 +35,36 @@ class Creation:
 
 @dataclass(frozen=True, slots=True)
 class TensorParser:
-    """Translate calls that make tensors."""
+    """Translate calls that make tensors; those in *returned* are results, not local."""
 
     expressions: ExpressionParser
+    emitter: Emitter
+    returned: frozenset[str]
 
     @property
     def source(self) -> Source:
         """The text of the kernel."""
         return self.expressions.source
+
+    def is_creation(self, node: ast.Call) -> bool:
+        """Whether *node* makes a tensor."""
+        if root_name(node.func) is None:
+            return False
+        return function_name(self.expressions.callee(node)) in TENSOR_FUNCTIONS
+
+    def make(self, target: ast.Name, creation: Creation, block: list[Stmt]) -> Array:
+        """Bind *target* to a new tensor, filled in *block*, and return that."""
+        scope, span = self.expressions.scope, self.source.span(target)
+        name = scope.unique(target.id)
+        tensor = Tensor(name, creation.dtype, creation.shape)
+        filled = creation.fill is not None
+        array = Array(tensor, None, target.lineno, target, filled, written=filled)
+        scope.bind(target.id, array)
+        if len(scope.blocks) > 1 or target.id not in self.returned:
+            block.append(Alloc(tensor, Memory.ARRAY, span=span))
+        if creation.fill is not None:
+            self.emitter.fill(tensor, creation.fill, block, span)
+        return array
 
     def creation(self, node: ast.Call) -> Creation:
         """Return the tensor that *node* makes."""

@@ -8,8 +8,9 @@ from itertools import product
 import islpy as isl
 import pytest
 
+from tdsl.analysis.building import build_model
 from tdsl.analysis.flow import last_writers
-from tdsl.analysis.model import Access, Model, all_reads, build_model
+from tdsl.analysis.model import Access, Model, all_reads
 from tdsl.analysis.sets import range_name
 from tdsl.ir.nodes import Block, For, If, Reduce, Stmt
 

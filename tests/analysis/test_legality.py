@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tdsl.analysis import legality
+from tdsl.analysis.building import build_model
 from tdsl.analysis.legality import Legality
-from tdsl.analysis.model import Model, build_model
+from tdsl.analysis.model import Model
 from tdsl.ir.nodes import Function
 from tdsl.ir.walk import loops
 

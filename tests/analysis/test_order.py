@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tdsl.analysis import validate as proof
-from tdsl.analysis.dataflow import trace_dataflow
+from tdsl.analysis.building import build_model
 from tdsl.analysis.instances import instance_maps
-from tdsl.analysis.model import build_model
 from tdsl.analysis.order import tensors_in_order
 from tdsl.analysis.original import original_facts
 from tdsl.analysis.strips import with_strips_joined
+from tdsl.analysis.tracing import trace_dataflow
 from tdsl.analysis.validate import validate
 from tdsl.ir.nodes import Function
 from tdsl.schedules.schedule import Schedule

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 import pytest
 
 from tdsl.analysis import validate as validation
+from tdsl.analysis.building import build_model
 from tdsl.analysis.dependence import find_conflict
-from tdsl.analysis.model import build_model
 
 from .kernels import LANES, MATMUL, TOTAL, read
 

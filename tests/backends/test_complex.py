@@ -149,3 +149,20 @@ def test_real_programs_stay_as_they_are() -> None:
         return C
 
     assert split_complex(twice.function, True).function is twice.function
+
+
+@tdsl.kernel
+def closed(A: tdsl.inout(tdsl.c128[kernels.M, kernels.M])):
+    for k in range(kernels.M):
+        for i in range(kernels.M):
+            for j in range(kernels.M):
+                A[i, j] += A[i, k] * A[k, j]
+
+
+def test_a_factor_that_is_the_sum_itself_is_read_before_both_parts() -> None:
+    a = numbers(DTYPES["c128"], (4, 4), 5) / 4
+    expected = a.copy()
+    for k, i, j in np.ndindex(4, 4, 4):
+        expected[i, j] += expected[i, k] * expected[k, j]
+    closed(a)
+    assert np.allclose(a, expected, 1e-12)

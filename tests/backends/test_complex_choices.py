@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tdsl
-from tdsl import c64, f16, f32, i32, u8
+from tdsl import c64, c128, f16, f32, i32, i64, real, u8
 from tdsl.errors import TdslError
 
 M, N = tdsl.dims("M N")
@@ -56,3 +56,60 @@ def test_scatter_adds_both_parts() -> None:
 def test_narrow_elements_by_narrow_subscripts() -> None:
     a, p = np.arange(6).astype(np.float16), np.array([5, 0, 3, 3], np.uint8)
     assert (looked_up(a, p) == 2 * a[p].astype(np.float32)).all()
+
+
+@tdsl.kernel
+def turned(P: i32[M], B: c128[M], C: tdsl.inout(c128[N])):
+    for i in range(M):
+        if real(C[P[i]]) > 0:
+            C[P[i]] *= B[i]
+
+
+@tdsl.kernel
+def moved(P: i32[M], B: c128[M], C: tdsl.inout(c128[N])):
+    for i in range(M):
+        if P[i] >= 0:
+            C[P[i]] = C[P[i]] * B[i] + 1
+
+
+@tdsl.kernel
+def hopped(P: i32[M], B: c128[M], C: tdsl.inout(c128[N])):
+    for i in range(M):
+        C[i64(real(C[P[i]]))] = B[i]
+
+
+PLACES = np.array([0, -1, 2, 0, 1, 2], np.int32)
+
+
+def complexes(count: int) -> np.ndarray:
+    parts = np.random.default_rng(count).standard_normal((2, count))
+    return parts[0] + 1j * parts[1]
+
+
+def test_a_condition_on_what_is_scattered_holds_for_both_parts() -> None:
+    places, b, c = abs(PLACES), complexes(6), np.array([1 + 2j, -1 - 1j, 2 - 3j])
+    expected = c.copy()
+    for place, factor in zip(places, b, strict=True):
+        if expected[place].real > 0:
+            expected[place] *= factor
+    turned(places, b, c)
+    assert np.allclose(c, expected)
+
+
+def test_a_conditional_scatter_stores_both_parts_of_one_value() -> None:
+    b, c = complexes(6), complexes(3)
+    expected = c.copy()
+    for place, factor in zip(PLACES, b, strict=True):
+        if place >= 0:
+            expected[place] = expected[place] * factor + 1
+    moved(PLACES, b, c)
+    assert np.allclose(c, expected)
+
+
+def test_the_subscript_of_both_parts_is_one() -> None:
+    places, c = np.array([0, 2, 1, 0], np.int32), np.array([1 + 5j, 2, 0])
+    b, expected = np.array([2 + 1j, 1j, 1 - 1j, 1]), c.copy()
+    for place, new in zip(places, b, strict=True):
+        expected[int(expected[place].real)] = new
+    hopped(places, b, c)
+    assert (c == expected).all()

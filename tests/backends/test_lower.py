@@ -9,9 +9,10 @@ import pytest
 from tdsl.analysis.validate import validate
 from tdsl.backends.facts import Facts
 from tdsl.backends.lower import lower, split_odd_vectors, without_sharing
-from tdsl.backends.plan import Plan, tile_loop
+from tdsl.backends.plan import Plan
 from tdsl.backends.registers import register_layouts, unroll_register_loops
 from tdsl.backends.source import emit_source
+from tdsl.backends.tile_loops import tile_loop
 from tdsl.errors import BackendError
 from tdsl.ir.affine import name
 from tdsl.ir.nodes import Block, Dim, For, LoopKind, Store

@@ -155,6 +155,23 @@ def test_equal_text_is_one_module_and_support_code_names_it(
     assert load_module("same", MODULE) is not module
 
 
+def test_machine_code_is_stale_where_support_code_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDSL_CACHE", str(tmp_path))
+    double = load_module("stale", MODULE.replace("double", "stale")).stale
+    assert double(1.5) == 3
+    (signature,) = double.signatures
+
+    def stored() -> object:
+        cache = modules.GuardedCache(double.py_func)
+        return cache.load_overload(signature, double.targetctx)
+
+    assert stored() is not None
+    monkeypatch.setattr(modules, "support_hash", lambda: "changed")
+    assert stored() is None
+
+
 def test_threads_that_ask_for_one_text_get_one_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ PASSED_ON = frozenset(
             "tdsl/frontend/tensors.py",
         ),
         *(
-            "tdsl/analysis/dataflow.py",
+            "tdsl/analysis/tracing.py",
             "tdsl/testing/checking.py",
             "tdsl/testing/isolation.py",
         ),

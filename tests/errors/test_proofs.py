@@ -6,7 +6,7 @@ import pytest
 
 import tdsl
 from tdsl import f32
-from tdsl.analysis.model import build_model
+from tdsl.analysis.building import build_model
 from tdsl.analysis.sets import UnsupportedError
 from tdsl.analysis.validate import validate
 from tdsl.errors import ProofError, ScheduleError

@@ -34,6 +34,12 @@ def add_scaled(a: f32, x: f32[N], y: tdsl.inout(f32[N])):
         y[i] += a * x[i]
 
 
+@tdsl.kernel
+def scale(a: f32, y: tdsl.inout(f32[N])):
+    for i in range(N):
+        y[i] *= a
+
+
 @tdsl.inline
 def blend(a, b, t):
     step = b - a
@@ -82,10 +88,15 @@ def saturated(x: f32[M], n: i64[M], y: tdsl.out(i32[M]), z: tdsl.out(i32[M])):
         z[i] = tdsl.saturate(n[i] * 10**9, i32)
 
 
+def scaled_by_its_first(x: tdsl.inout(f32[P])):
+    scale(x[0], x)
+
+
 SIZES: dict[Callable[..., Any], list[dict[str, int]]] = {
     blended: [{"M": 0}, {"M": 1}, {"M": 33}],
     exchanges: [{"M": 0}, {"M": 3}, {"M": 33}],
     saturated: [{"M": 1}, {"M": 33}],
+    scaled_by_its_first: [{"P": 1}, {"P": 33}],
     searches: [{"M": 1, "P": 1}, {"M": 9, "P": 30}],
 }
 

@@ -9,6 +9,7 @@ import pytest
 
 import tdsl
 from tdsl import f32, i32, i64
+from tdsl.errors import SubscriptError
 from tdsl.executable import ReferenceBackend
 from tdsl.kernel import Kernel
 
@@ -54,6 +55,17 @@ def histogram(
             h[i % 2] += t
 
 
+@tdsl.kernel
+def from_the_middle(P: i32[M], A: f32[N]) -> f32[M]:
+    inner = tdsl.empty((N - 5,), f32)
+    for j in range(N - 5):
+        inner[j] = A[j + 2]
+    C = tdsl.empty((M,), f32)
+    for i in range(M):
+        C[i] = inner[P[i]]
+    return C
+
+
 @pytest.mark.parametrize("backend", [None, ReferenceBackend()])
 def test_they_do_what_python_does(backend: Any) -> None:
     random = np.random.default_rng(0)
@@ -73,3 +85,12 @@ def test_they_do_what_python_does(backend: Any) -> None:
         elif x[p[i]] <= 1:
             expected[i % 2] += x[p[i]]
     np.testing.assert_array_equal(h, expected)
+
+
+@pytest.mark.parametrize("backend", [None, ReferenceBackend()])
+def test_a_local_tensor_of_a_negative_size_has_no_elements(backend: Any) -> None:
+    kernel = Kernel(from_the_middle.function, backend=backend)
+    places = np.array([0, 1], np.int32)
+    assert (kernel(places, np.arange(9, dtype=np.float32)) == [2, 3]).all()
+    with pytest.raises(SubscriptError, match="is 0, but the size there is 0"):
+        kernel(places, np.ones(2, np.float32))

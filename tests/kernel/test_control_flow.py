@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tdsl
@@ -16,6 +17,7 @@ M, N = tdsl.dims("M N")
 P = tdsl.dim("P", min=1)
 SHIFTED = True
 WIDTH = 3
+TENTH = np.float32(0.1)
 
 
 def shifted(x: f32[M], y: tdsl.out(f32[M])):
@@ -199,8 +201,16 @@ def extremes(x: f32[M], n: i32[M], y: tdsl.inout(f32[M]), m: tdsl.inout(i32[M]))
             m[i] *= 2
 
 
+def rounded(x: f32[M], y: tdsl.out(f32[M])):
+    for i in range(M):
+        if TENTH == 0.1:
+            y[i] = x[i]
+        else:
+            y[i] = 0.0 if TENTH == 0.1 else -x[i]
+
+
 VECTORS = (
-    *(shifted, clipped, joined, nested_joined, many_conditions, known),
+    *(shifted, clipped, joined, nested_joined, many_conditions, known, rounded),
     *(left_at_once, rest_of_the_iteration, flag_as_condition, minus_zero, extremes),
 )
 MATRICES = (off_diagonal, positive_prefix, loops_inside, two_loops_left)
