@@ -19,7 +19,7 @@ from .roles import Roles
 from .schedule import Schedule
 
 _VECTORS = (1, 2, 4)
-_GROUPS = (2, 4, 8, 16)
+_GROUPS = (4, 8, 16, 32)
 _TILES = (4, 8, 16, 32, 64, 128)
 _SHORT = 32  # iterations that may all run for one tile of columns
 
@@ -43,7 +43,7 @@ class ColumnSums(Contraction):
         return (
             self._param("vectors", vectors, 4, "structure"),
             self._param("group", groups, 8, "structure"),
-            self._param("column_tiles", _TILES, 8, "size"),
+            self._param("column_tiles", _TILES, 32, "size"),
         )
 
     def apply(self, schedule: Schedule, config: Config) -> Schedule:

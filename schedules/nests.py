@@ -377,12 +377,14 @@ class LoopNest:
         """
         loop = _loop_named(self.loop, axis)
         read = {load.tensor for leaf in leaves(loop.body) for load in loads(leaf)}
-        others, found = private_tensors(loop) | read, []
+        others = private_tensors(loop) | read
+        found: list[str] = []
         for leaf, path in walk_nest(loop.body):
             inside = {node.axis for node in path if isinstance(node, For)}
-            own = subscript_names(leaf) if isinstance(leaf, Reduce) else inside
-            if inside and not inside & own and axis in own:
-                found += [] if leaf.tensor in others else [leaf.tensor]
+            if not inside or not isinstance(leaf, Reduce) or leaf.tensor in others:
+                continue
+            own = subscript_names(leaf)
+            found += [leaf.tensor] if axis in own and not inside & own else []
         return tuple(dict.fromkeys(found))
 
     def _in_blocks(self, schedule: Schedule, axis: str) -> Schedule:

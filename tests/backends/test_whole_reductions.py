@@ -74,7 +74,7 @@ WHOLE = {
     "from eight on": (rows("8, 16"), 1),
     "from eight, less eight": (rows("8, 16", "part[l - 8]"), 1),
     "a column": (SQUARE, 1),
-    "full tiles": (TILES, 4),
+    "tiles, full and cut off": (TILES, 8),
     "for every lane": (IN_LANES, 1),
     "all that exist": (rows("min(16, M)"), 1),
 }
