@@ -89,6 +89,7 @@ def saturated(x: f32[M], n: i64[M], y: tdsl.out(i32[M]), z: tdsl.out(i32[M])):
 
 
 def scaled_by_its_first(x: tdsl.inout(f32[P])):
+    x[0] = 2.0
     scale(x[0], x)
 
 
