@@ -39,7 +39,7 @@ from ..ir.walk import loops, read_forms, reads
 from .accumulate import Cells, lift, reduce_parts
 from .chosen import choose
 from .contraction import Contraction, factors_of
-from .correlated import evaluate_correlated, noises_of
+from .correlated import evaluate_correlated, is_in_reach
 from .grid import Array, Elements, Grid, Location, Slices, VectorAxis
 from .independence import Question, is_independent, question
 from .linear import refined, repeats_a_load
@@ -187,18 +187,12 @@ class _Evaluation:
         """Evaluate anew, for errors that cancel; return nothing where that is out of
         reach.
         """
-        if not noises_of(self.function, self.dims):
+        if not is_in_reach(self.function, self.dims):
             return {}
-        common = evaluate_correlated(
+        done = evaluate_correlated(
             self.function, self.cells, self.dims, self.numerics, iterations
         )
-        if common is None:
-            return {}
-        return {
-            name: (value, bound + _FINAL * common[name])
-            for name, (value, bound) in self.results().items()
-            if name in common
-        }
+        return self.results() if done else {}
 
     # --- statements ---------------------------------------------------------------
 

@@ -1,130 +1,309 @@
 """The text of an evaluation in which errors share causes: see `form_rules.py`.
 
-A float that the program writes has a row of weights besides its parts: one array for
-all elements of a tensor, with a last dimension for the noises. That of a sum also has
-the noise that stands for its roundings, once it has been read.
+A float that the program writes has a sketch besides its parts: one array for all
+elements of a tensor, with a last dimension for the lanes. That of a reduction lacks
+what the terms since it was last read have for a rest, which is a part of its own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..ir.affine import Affine
 from ..ir.dtypes import DType
-from ..ir.nodes import Function, Load, Reduce, Role, Store, Tensor
+from ..ir.nodes import (
+    Binary,
+    Expr,
+    Function,
+    Load,
+    Reduce,
+    ReduceOp,
+    Role,
+    Store,
+    Tensor,
+    Unary,
+)
 from ..ir.numerics import Numerics
-from .scalar_source import HEADER, Number, Writer
+from ..ir.walk import allocations, walk
+from .scalar_source import (
+    HEADER,
+    LIFTS,
+    SETTLES,
+    Number,
+    Writer,
+    reductions,
+)
 from .scalar_text import form_of, place_of
 
 _HEADER = HEADER.replace(
-    "\n\n\n@njit", "\nfrom tdsl.backends.form_rules import *\n\n\n@njit"
+    "\n\n\n@njit",
+    "\nfrom tdsl.backends.form_rules import *"
+    "\nfrom tdsl.backends.sketches import *\n\n\n@njit",
 )
-WEIGHTS_AN_ITERATION = 8
-"""How many weights take about as long as an iteration without any."""
+COST = "8"
+"""About how many iterations without sketches take as long as one with them."""
 
 
 def form_source(function: Function, numerics: Numerics) -> str:
-    """Return a module as `scalar_source` does. Its `evaluate` takes the rows (and the
-    noises of sums) after the other parts of each parameter, and *noises* first: how
-    many there are, and at most.
+    """Return a module as `scalar_source` does. Its `evaluate` takes the sketches (and
+    the rests of reductions) after the other parts of each parameter.
     """
-    cost = f"(1 + noises[0] // {WEIGHTS_AN_ITERATION})"
-    return _FormWriter(function, numerics, _HEADER, cost, ("noises",)).text()
+    return _FormWriter(function, numerics, _HEADER, COST).text()
+
+
+def sketched(function: Function) -> dict[str, Tensor]:
+    """Return the tensors of which *function* writes floats, but for extremes."""
+    tensors = [p.tensor for p in function.params if p.role is not Role.INPUT]
+    tensors += [alloc.tensor for alloc in allocations(function).values()]
+    extremes = {
+        name
+        for name, op in reductions(function).items()
+        if op in (ReduceOp.MAX, ReduceOp.MIN)
+    }
+    return {
+        tensor.name: tensor
+        for tensor in tensors
+        if tensor.dtype.kind == "float" and tensor.name not in extremes
+    }
+
+
+def products(function: Function) -> set[str]:
+    """Return the locals that may hold a product.
+
+    A schedule may put it in the place of a read, where it is fused with a sum: so one
+    reader sees it rounded, and another one does not.
+    """
+    local = allocations(function).keys()
+    stores = [n for n in walk(function) if isinstance(n, Store) and n.tensor in local]
+    found: set[str] = set()
+    while True:
+        more = {s.tensor for s in stores if _is_product(s.value, found)}
+        if more == found:
+            return found
+        found = more
+
+
+def _is_product(expr: Expr, products: set[str]) -> bool:
+    match expr:
+        case Unary():
+            return _is_product(expr.operand, products)
+        case Load():
+            return expr.tensor in products
+        case Binary():
+            return expr.op == "mul"
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Linear:
+    """The texts of a number's rest, and of its slopes by the sketch of the element."""
+
+    rest: str
+    slopes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _FormWriter(Writer):
-    def arguments(self, tensor: str) -> list[str]:
-        return [*self.parts(tensor), *self.rows(tensor)]
+    """Numbers are values with their whole errors; *linear* has the rest, by value.
 
-    def rows(self, tensor: str) -> list[str]:
-        """Return the names of the arrays of weights of a tensor, if it has any."""
-        if not has_rows(self.function, self.tensors[tensor]):
+    *errors* are those of the elements, by their sketches.
+    """
+
+    linear: dict[str, _Linear] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    sketched: dict[str, Tensor] = field(default_factory=dict)
+    products: set[str] = field(default_factory=set)
+
+    def text(self) -> str:
+        self.sketched = sketched(self.function)
+        self.products = products(self.function)
+        self.write("scratch, noises = np.empty(LANES), np.zeros(1, np.int64)")
+        return Writer.text(self)
+
+    def arguments(self, tensor: str) -> list[str]:
+        return [*self.parts(tensor), *self.extras(tensor)]
+
+    def extras(self, tensor: str) -> list[str]:
+        """Return the names of the sketches of a tensor, and of its rests."""
+        if tensor not in self.sketched:
             return []
-        return [f"S_{tensor}"] + [f"W_{tensor}"] * (tensor in self.reductions)
+        return [f"S_{tensor}"] + [f"R_{tensor}"] * (tensor in self.reductions)
 
     def alloc(self, tensor: Tensor) -> None:
         Writer.alloc(self, tensor)
         shape = "".join(f"max(0, {form_of(form)}), " for form in tensor.shape)
-        for rows in self.rows(tensor.name):
-            weights = rows.startswith("S_")
-            size, fill = ("noises[1]", "0.0") if weights else ("2", "-1.0")
-            self.write(f"{rows} = np.full(({shape}{size},), {fill})")
+        sketch, *rests = self.extras(tensor.name) or ("",)
+        if sketch:
+            self.write(f"{sketch} = np.zeros(({shape}LANES,))")
+        for rest in rests:
+            self.write(f"{rest} = np.zeros(({shape}))" if shape else f"{rest} = 0.0")
 
-    def row(self, tensor: str, index: tuple[Affine, ...], last: str = "") -> str:
-        """Return the text of an element's weights, or the first of them."""
-        places = [] if tensor in self.local else [place_of(form) for form in index]
-        return f"S_{tensor}[{', '.join([*places, last or ':'])}]"
+    def sketch(self, tensor: str, index: tuple[Affine, ...]) -> str:
+        """Return the text of the sketch of an element."""
+        places = ", ".join(place_of(form) for form in index)
+        return f"S_{tensor}[{places}]" if index else f"S_{tensor}"
 
-    def own(self, tensor: str, index: tuple[Affine, ...], last: str = ":") -> str:
-        """Return the text of the noise that stands for the roundings of a sum."""
-        return self.row(tensor, index, last).replace("S_", "W_", 1)
+    def rest(self, tensor: str, index: tuple[Affine, ...]) -> str:
+        """Return the text of what the sketch of an element of a reduction lacks."""
+        return self.sketch(tensor, index).replace("S_", "R_", 1)
+
+    # --- statements ---------------------------------------------------------------
 
     def store(self, statement: Store) -> None:
         tensor, index = statement.tensor, statement.index
-        if not self.rows(tensor):
+        if tensor not in self.sketched:
             Writer.store(self, statement)
             return
-        value, error, row = self.expr(statement.value)
+        value, error = self.expr(statement.value)
+        linear = self.form_of_number((value, error))
+        self.write(f"draw(scratch, {linear.rest}, noises)")
+        self.collect(linear.slopes)
         self.count += 1
-        names = f"e{self.count}", f"s{self.count}"
-        self.write(f"{', '.join(names)} = named({error}, {row}, noises)")
+        kept = f"e{self.count}"
+        self.write(f"{kept} = keep({self.sketch(tensor, index)}, scratch, {error})")
         op = self.reductions.get(tensor)
-        self.assign(tensor, index, self.lifted(op, (value, names[0]), tensor, 0))
-        self.write(f"{self.row(tensor, index, ':noises[0]')} = {names[1]}")
+        self.assign(tensor, index, self.lifted(op, (value, kept), tensor, 0))
         if op is not None:
-            size = self.elements(tensor, index)[2]
-            self.write(f"{size} += reach(0.0, {names[1]})")
-            self.write(f"{self.own(tensor, index, '0')} = -1.0")
+            self.write(f"{self.rest(tensor, index)} = 0.0")
+
+    def collect(self, slopes: Mapping[str, str], factor: str = "") -> None:
+        """Add what a number has of the errors of elements."""
+        for sketch, slope in slopes.items():
+            self.write(f"mix(scratch, {factor}{slope}, {sketch})")
 
     def reduce(self, statement: Reduce) -> None:
-        tensor, index = statement.tensor, statement.index
-        if not self.rows(tensor):
+        tensor = statement.tensor
+        if tensor not in self.sketched:
             Writer.reduce(self, statement)
             return
         value = self.expr(statement.value)
+        if statement.op is ReduceOp.ADD:
+            self.add(statement, value)
+        else:
+            self.multiply(statement, value)
+        self.update(statement, value)
+
+    def add(self, statement: Reduce, value: Number) -> None:
+        """Write what a term adds to the sketch and the rest of a sum."""
+        tensor, index = statement.tensor, statement.index
+        linear = self.form_of_number(value)
+        sketch = self.sketch(tensor, index)
+        if linear.slopes:
+            self.write("scratch[:] = 0.0")
+            self.collect(linear.slopes)
+            self.write(f"mix({sketch}, 1.0, scratch)")
+        rest = f"{linear.rest} + SLACK * {value[1]}"
+        self.write(f"{self.rest(tensor, index)} += {rest}")
+
+    def multiply(self, statement: Reduce, value: Number) -> None:
+        """Write what a factor makes of the sketch and the rest of a product."""
+        tensor, index = statement.tensor, statement.index
+        linear = self.form_of_number(value)
+        product, error = self.total(tensor, index)
+        sketch, rest = self.sketch(tensor, index), self.rest(tensor, index)
+        self.write("scratch[:] = 0.0")
+        self.collect({sketch: value[0]})
+        self.collect(linear.slopes, f"{product} * ")
+        self.write(f"{sketch}[:] = scratch")
+        mixed = f"{product}, {rest}, {error}, {value[0]}, {linear.rest}, {value[1]}"
+        self.write(f"{rest} = form_mul({mixed}, 0.0, 0.0, inf)[1]")
+
+    def finish(self) -> None:
+        """Settle the results."""
+        for param in self.function.params:
+            name = param.tensor.name
+            if name in self.sketched and name in self.reductions and param.tensor.shape:
+                self.write(f"for at in np.ndindex(T0_{name}.shape):")
+                parts = [f"{part}[at]" for part in self.parts(name)]
+                extras = [f"{extra}[at]" for extra in self.extras(name)]
+                self.indent += "    "
+                self.settle(name, parts, extras)
+                self.indent = self.indent[4:]
+
+    def settle(self, tensor: str, parts: Sequence[str], extras: Sequence[str]) -> None:
+        """Write that a reduction which is read goes on from what that gives.
+
+        One that is read before its end keeps its order: see `analysis/original.py`.
+        """
+        op, (sketch, rest) = self.reductions[tensor], extras
         self.count += 1
-        names = [f"p{self.count}_{part}" for part in range(4)]
-        self.write(f"{', '.join(names)} = form_lift({', '.join(value)})")
-        elements = self.elements(tensor, index)
-        for element, name in zip(elements, names, strict=True):
-            self.write(f"{element} += {name}")
-        self.write(f"{elements[1]} += added({self.row(tensor, index)}, {value[2]})")
-        self.write(f"{self.own(tensor, index, '0')} = -1.0")
+        value, error = f"v{self.count}", f"e{self.count}"
+        rule = self.rule(self.tensors[tensor].dtype, "add")
+        total = parts[1]
+        if op is ReduceOp.MUL:
+            total = f"product_error({', '.join(parts[:3])})"
+        settle, lift = SETTLES[op].__name__, LIFTS[op].__name__
+        named = f"{error}, {total}, {rest}, {sketch}, scratch, noises"
+        self.write(f"if {parts[-1]} > 0 or {rest} > 0:")
+        for line in (
+            f"{value}, {error} = {settle}({', '.join(parts)}, {rule})",
+            f"{error} = settled({named})",
+            f"{', '.join(parts)} = {lift}({value}, {error}, 0.0)",
+            f"{rest} = 0.0",
+        ):
+            self.write(f"    {line}")
+
+    # --- expressions --------------------------------------------------------------
 
     def load(self, expr: Load) -> Number:
-        if expr.dtype.kind != "float":
+        tensor, index = expr.tensor, expr.index
+        if tensor not in self.sketched:
             return Writer.load(self, expr)
-        elements = self.elements(expr.tensor, expr.index)
-        if not self.rows(expr.tensor):
-            return self.form(", ".join([*elements, "nothing()"]))
-        row = self.row(expr.tensor, expr.index, ":noises[0]")
-        if expr.tensor not in self.reductions:
-            return self.form(", ".join([*elements, row]))
-        own, rule = self.own(expr.tensor, expr.index), self.rule(expr.dtype, "add")
-        return self.apply("settle", expr.dtype, *elements, row, own, "noises", rule)
+        sketch = self.sketch(tensor, index)
+        if tensor in self.reductions:
+            extras = sketch, self.rest(tensor, index)
+            self.settle(tensor, self.elements(tensor, index), extras)
+        value, error = self.total(tensor, index)
+        slope = f"d{self.count}"
+        self.write(f"{slope} = live({error})")
+        self.errors[sketch], rest = error, "0.0"
+        if tensor in self.products:
+            rest = f"r{self.count}"
+            rule = self.rule(expr.dtype, "mul")
+            self.write(f"{rest} = form_rounded({value}, 0.0, {error}, {rule})[1]")
+            error = f"({error} + {rest})"
+        self.linear[value] = _Linear(rest, {sketch: slope})
+        return value, error
 
-    def form(self, text: str) -> Number:
-        """Assign a number with its weights to new variables; return their names."""
+    def total(self, tensor: str, index: tuple[Affine, ...]) -> Number:
+        """Write the value of an element and its error, but for new roundings."""
+        parts = self.elements(tensor, index)
+        if self.reductions.get(tensor) is ReduceOp.MUL:
+            return self.let(f"{parts[0]}, product_error({', '.join(parts[:3])})")
+        return self.let(f"{parts[0]}, {parts[1]}")
+
+    def form_of_number(self, number: Number) -> _Linear:
+        """Return what is known of an error, or that it is all rest."""
+        return self.linear.get(number[0], _Linear(number[1]))
+
+    def apply(
+        self, rule: str, dtype: DType, operands: Sequence[Number], *others: str
+    ) -> Number:
+        forms = [self.form_of_number(operand) for operand in operands]
+        if not any(form.slopes for form in forms):
+            return Writer.apply(self, rule, dtype, operands, *others)
         self.count += 1
-        names = f"v{self.count}", f"e{self.count}", f"s{self.count}"
-        self.write(f"{', '.join(names)} = {text}")
-        return names
-
-    def exact(self, value: str, dtype: DType) -> Number:
-        none = ("nothing()",) if dtype.kind == "float" else ()
-        return (*Writer.exact(self, value, dtype), *none)
-
-    def called(self, rule: str, dtype: DType, *arguments: str) -> str:
-        prefix = "form_" if dtype.kind == "float" else ""
-        return Writer.called(self, prefix + rule, dtype, *arguments)
-
-    def apply(self, rule: str, dtype: DType, *arguments: str) -> Number:
-        text = self.called(rule, dtype, *arguments)
-        return self.form(text) if dtype.kind == "float" else self.let(text)
-
-
-def has_rows(function: Function, tensor: Tensor) -> bool:
-    """Whether elements of *tensor* are floats that *function* writes."""
-    inputs = {p.tensor.name for p in function.params if p.role is Role.INPUT}
-    return tensor.dtype.kind == "float" and tensor.name not in inputs
+        value, rest, error = (f"{kind}{self.count}" for kind in "vre")
+        factors = [f"f{self.count}_{place}" for place in range(len(operands))]
+        described = [
+            f"{v}, {form.rest}, {e}"
+            for (v, e), form in zip(operands, forms, strict=True)
+        ]
+        self.write(
+            f"{', '.join([value, rest, *factors])} = "
+            f"form_{rule}({', '.join([*described, *others])})"
+        )
+        slopes: dict[str, str] = {}
+        for factor, form in zip(factors, forms, strict=True):
+            for sketch, slope in form.slopes.items():
+                before = f"{slopes[sketch]} + " if sketch in slopes else ""
+                slopes[sketch] = f"{before}{factor} * {slope}"
+        for place, (sketch, text) in enumerate(slopes.items()):
+            slopes[sketch] = f"d{self.count}_{place}"
+            self.write(f"{slopes[sketch]} = {text}")
+        shares = [f"share({d}, {self.errors[s]})" for s, d in slopes.items()]
+        self.write(f"{error} = {' + '.join([rest, *shares])}")
+        self.linear[value] = _Linear(rest, slopes)
+        return value, error

@@ -48,6 +48,7 @@ _SUPPORT = (
     "simd_checks.py",
     "simd_memory.py",
     "simd_scattered.py",
+    "sketches.py",
     "vector_formats.py",
     "vector_math.py",
 )

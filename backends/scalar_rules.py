@@ -194,7 +194,7 @@ def unsure(e: float) -> float:
 
 @_compiled
 def choose(
-    cv: bool, ce: float, tv: Any, te: float, ov: Any, oe: float
+    tv: Any, te: float, ov: Any, oe: float, cv: bool, ce: float
 ) -> tuple[Any, float]:
     """Return the chosen side; where the condition is unsure, cover both."""
     v = tv if cv else ov

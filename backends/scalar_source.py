@@ -8,6 +8,7 @@ errors have in common.)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import nan
 from typing import assert_never
@@ -56,8 +57,8 @@ from .semantics import COMPARISONS
 from .uncertain import rounding
 from .uncertain_calls import function_ulps
 
-Number = tuple[str, ...]
-"""The texts of a number, of its bound, and of whatever else describes it."""
+Number = tuple[str, str]
+"""The texts of a number and of its bound."""
 
 ROUNDED = {"add": "add", "sub": "sub", "mul": "mul", "div": "div"}
 EXTREMES = {"min": "minimum", "max": "maximum"}
@@ -77,13 +78,13 @@ from tdsl.backends.scalar_rules import *
 
 @njit(error_model="numpy", boundscheck=True, cache=True)
 """
-_LIFTS = {
+LIFTS = {
     ReduceOp.ADD: lift_add,
     ReduceOp.MUL: lift_mul,
     ReduceOp.MAX: lift_max,
     ReduceOp.MIN: lift_min,
 }
-_SETTLES = {
+SETTLES = {
     ReduceOp.ADD: settle_add,
     ReduceOp.MUL: settle_mul,
     ReduceOp.MAX: settle_extreme,
@@ -117,7 +118,6 @@ class Writer:
     numerics: Numerics
     header: str = HEADER
     cost: str = "1"
-    leading: tuple[str, ...] = ()
     lines: list[str] = field(default_factory=list)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     reductions: dict[str, ReduceOp] = field(default_factory=dict)
@@ -128,18 +128,22 @@ class Writer:
     def text(self) -> str:
         """Return the text of the module."""
         self.reductions = reductions(self.function)
-        arguments = [*self.leading]
+        arguments: list[str] = []
         for param in self.function.params:
             self.tensors[param.tensor.name] = param.tensor
             arguments += self.arguments(param.tensor.name)
         arguments += [f"X_{dim.name}" for dim in self.function.dims]
         head = f"def evaluate({', '.join([*arguments, 'left'])}):"
         self.block(self.function.body)
+        self.finish()
         return self.header + "\n".join([head, *self.lines, "    return True"]) + "\n"
 
     def arguments(self, tensor: str) -> list[str]:
         """Return the names of the arrays that stand for a parameter."""
         return self.parts(tensor)
+
+    def finish(self) -> None:
+        """Write what is left to do after the statements."""
 
     def parts(self, tensor: str) -> list[str]:
         """Return the names of a tensor's arrays or variables."""
@@ -214,7 +218,7 @@ class Writer:
         op = self.reductions.get(tensor.name)
         values = [first, "0.0"]
         if op is not None and floating:
-            values = [repr(part) for part in _LIFTS[op].py_func(nan, 0.0, 0.0)]
+            values = [repr(part) for part in LIFTS[op].py_func(nan, 0.0, 0.0)]
         if not tensor.shape:
             self.local.add(tensor.name)
             for part, value in zip(self.parts(tensor.name), values, strict=True):
@@ -257,14 +261,17 @@ class Writer:
             return value
         self.count += 1
         names = tuple(f"p{self.count}_{part}" for part in range(len(COMBINE[op])))
-        lift = _LIFTS[op].__name__
+        lift = LIFTS[op].__name__
         self.write(f"{', '.join(names)} = {lift}({', '.join(value)}, {number}.0)")
         return names
 
     def reduce(self, statement: Reduce) -> None:
         """Write an update."""
+        self.update(statement, self.expr(statement.value))
+
+    def update(self, statement: Reduce, value: Number) -> None:
+        """Write what the parts of an element become by an update with *value*."""
         op, dtype = statement.op, self.tensors[statement.tensor].dtype
-        value = self.expr(statement.value)
         elements = self.elements(statement.tensor, statement.index)
         if dtype.kind == "float":
             terms = self.lifted(op, value, statement.tensor, 1)
@@ -283,7 +290,7 @@ class Writer:
         """Write what an expression takes; return the texts of its value."""
         match expr:
             case Const():
-                return self.exact(number_of(expr), expr.dtype)
+                return number_of(expr), "0.0"
             case Index():
                 return self.index(expr)
             case Load():
@@ -291,7 +298,7 @@ class Writer:
             case Unary():
                 operand = self.expr(expr.operand)
                 if expr.dtype.kind == "float":
-                    return self.apply("negate", expr.dtype, *operand)
+                    return self.apply("negate", expr.dtype, [operand])
                 sign = "not" if expr.op == "not" else "-"
                 value = wrapped(f"{sign} {operand[0]}", expr.dtype)
                 return self.let(f"{value}, {operand[1]}")
@@ -300,13 +307,13 @@ class Writer:
             case Call():
                 operand = self.expr(expr.operand)
                 if expr.function == "abs":
-                    return self.apply("absolute", expr.dtype, *operand)
+                    return self.apply("absolute", expr.dtype, [operand])
                 rule = self.rule(expr.dtype, expr.function)
-                return self.apply(CALLS[expr.function], expr.dtype, *operand, rule)
+                return self.apply(CALLS[expr.function], expr.dtype, [operand], rule)
             case Select():
-                parts = (expr.condition, expr.then, expr.otherwise)
-                texts = [text for part in parts for text in self.expr(part)]
-                return self.apply("choose", expr.dtype, *texts)
+                condition = self.expr(expr.condition)
+                sides = [self.expr(expr.then), self.expr(expr.otherwise)]
+                return self.apply("choose", expr.dtype, sides, *condition)
             case Cast():
                 return self.cast(expr)
             case Gather():
@@ -318,7 +325,7 @@ class Writer:
         """Return an affine form as a number."""
         text = form_of(expr.value)
         if expr.dtype.kind == "float":
-            return self.exact(f"float(np.{expr.dtype.numpy}({text}))", expr.dtype)
+            return f"float(np.{expr.dtype.numpy}({text}))", "0.0"
         return self.let(f"{wrapped(text, expr.dtype)}, 0.0")
 
     def load(self, expr: Load) -> Number:
@@ -327,7 +334,7 @@ class Writer:
         op, dtype = self.reductions.get(expr.tensor), self.tensors[expr.tensor].dtype
         if op is None or dtype.kind != "float":
             return self.let(", ".join(elements))
-        settle = _SETTLES[op].__name__
+        settle = SETTLES[op].__name__
         return self.let(f"{settle}({', '.join(elements)}, {self.rule(dtype, 'add')})")
 
     def binary(self, expr: Binary) -> Number:
@@ -335,13 +342,13 @@ class Writer:
         left, right = self.expr(expr.left), self.expr(expr.right)
         operand = expr.left.dtype
         if expr.op in COMPARISONS:
-            doubt = self.called("doubt", operand, *left, *right)
+            doubt = f"doubt({', '.join([*left, *right])})"
             return self.let(f"{left[0]} {SIGNS[expr.op]} {right[0]}, {doubt}")
         if expr.op in EXTREMES:
-            return self.apply(EXTREMES[expr.op], operand, *left, *right)
+            return self.apply(EXTREMES[expr.op], operand, [left, right])
         if operand.kind == "float":
             rule = self.rule(expr.dtype, expr.op)
-            return self.apply(ROUNDED[expr.op], operand, *left, *right, rule)
+            return self.apply(ROUNDED[expr.op], operand, [left, right], rule)
         value = f"({left[0]} {SIGNS[expr.op]} {right[0]})"
         error = f"{left[1]} + {right[1]}"
         if expr.op not in ("add", "sub"):
@@ -352,38 +359,33 @@ class Writer:
         """Write a conversion."""
         source, dtype = expr.operand.dtype, expr.dtype
         operand = self.expr(expr.operand)
-        value, error = operand[:2]
+        value, error = operand
         match source.kind, dtype.kind:
             case "float", "float":
                 if dtype.bits >= source.bits:
                     return operand
-                return self.apply("rounded", dtype, *operand, self.rule(dtype, "add"))
+                return self.apply("rounded", dtype, [operand], self.rule(dtype, "add"))
             case "bool", "float":
                 whole, rule = "1.0", self.rule(dtype, "add")
-                value, error = f"int({value})", f"min({error}, 1.0)"
-                return self.apply("from_integer", dtype, value, error, whole, rule)
+                bit = f"int({value})", f"min({error}, 1.0)"
+                return self.apply("from_integer", dtype, [bit], whole, rule)
             case "int", "float":
                 whole = repr(2.0 ** (np.finfo(dtype.numpy).nmant + 1))
                 rule = self.rule(dtype, "add")
-                return self.apply("from_integer", dtype, value, error, whole, rule)
+                return self.apply("from_integer", dtype, [operand], whole, rule)
             case "bool", "int":
                 return self.let(f"int({value}), {error}")
             case _:
                 if dtype.bits >= source.bits:
                     return operand
-                return self.apply("narrowed", dtype, value, error)
+                return self.apply("narrowed", dtype, [operand])
 
-    def exact(self, value: str, dtype: DType) -> Number:
-        """Return a number without an error."""
-        return value, "0.0"
-
-    def called(self, rule: str, dtype: DType, *arguments: str) -> str:
-        """Return the text of a call of a rule for numbers of *dtype*."""
-        return f"{rule}({', '.join(arguments)})"
-
-    def apply(self, rule: str, dtype: DType, *arguments: str) -> Number:
-        """Assign what a rule gives to new variables."""
-        return self.let(self.called(rule, dtype, *arguments))
+    def apply(
+        self, rule: str, dtype: DType, operands: Sequence[Number], *others: str
+    ) -> Number:
+        """Assign what a rule for numbers of *dtype* gives to new variables."""
+        texts = [text for operand in operands for text in operand]
+        return self.let(f"{rule}({', '.join([*texts, *others])})")
 
     def rule(self, dtype: DType, operation: str) -> str:
         """Return the arguments that describe the rounding of an operation."""

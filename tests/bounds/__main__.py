@@ -1,6 +1,7 @@
 """Try the error bounds: `python -m tests.bounds --trials 100000 --seed 0`.
 
-`python -m tests.bounds --tightness` prints how much larger bounds are than errors.
+`python -m tests.bounds --tightness` prints how much larger bounds are than errors, and
+`--polybench small` does so for the kernels of PolyBench at that size.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import sys
 import time
 
 from .campaign import Report, run_campaign
+from .polybench import tightness_of_polybench
 from .tightness import tightness
 
 
@@ -19,9 +21,12 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tightness", action="store_true")
+    parser.add_argument("--polybench", metavar="SIZE")
     options = parser.parse_args()
-    if options.tightness:
-        print("\n".join(tightness()))
+    if options.tightness or options.polybench:
+        size = options.polybench
+        for line in tightness_of_polybench(size) if size else tightness():
+            print(line, flush=True)
         return 0
     started = time.perf_counter()
     report = run_campaign(options.trials, options.seed, _progress)
