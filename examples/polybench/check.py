@@ -28,7 +28,7 @@ NUMPY_ROUNDINGS = 8
 
 Its methods are stable, which bounds the error of a tensor as a whole.
 """
-BOUND_SECONDS = 20.0
+BOUND_SECONDS = 60.0
 """How long deriving a bound may take where the module states a tolerance."""
 
 Limits = dict[str, np.ndarray]

@@ -181,7 +181,13 @@ WRONG_ARGUMENTS: tuple[tuple[str, Any, str], ...] = (
     ("inputs", 3, "tune: inputs is 3, but it is None or a function of the dims"),
     ("listen", 3, "tune: listen is 3, but it is a function of what is shown"),
     ("contender", 3, "tune: contender is 3, but it is None or a function"),
-    ("contender", lambda x: x, f"tune: contender is <lambda>, {_SENT}"),
+    (
+        "contender",
+        lambda x: x,
+        "tune: contender is <lambda>, which another process cannot import: pass a "
+        "function at the top level of a module other than the script that runs, as "
+        "numpy.matmul is",
+    ),
     ("contender", partial(max, _of_main), f"tune: contender is a partial, {_SENT}"),
     ("contender", _of_main, f"tune: contender is _of_main, {_SENT}"),
     ("dims", 8, 'double: dims are 8; name a size for each: {"M": 512}'),
