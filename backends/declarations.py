@@ -11,6 +11,7 @@ from ..ir.nodes import Alloc
 from .expressions import Expressions, Value
 from .point import Point
 from .registers import RegisterLayout
+from .shortage import Shortages
 from .storage import Addresses, Storage, Stride
 from .writer import Region, Writer
 
@@ -37,6 +38,7 @@ class Declarations:
         expressions: Expressions,
         identifiers: Mapping[str, str],
         layouts: Mapping[str, RegisterLayout],
+        shortages: Shortages,
     ) -> None:
         self.storage: dict[str, Storage] = {}
         self.scalars: dict[str, Value] = {}
@@ -46,6 +48,7 @@ class Declarations:
         self._expressions = expressions
         self._ids = identifiers
         self._layouts = layouts
+        self._shortages = shortages
         self._allocated: set[str] = set()
 
     def declare(self, alloc: Alloc, point: Point) -> None:
@@ -76,11 +79,12 @@ class Declarations:
             base = writer.fresh(base)
         self._allocated.add(tensor.name)
         region = writer.stack[depth]
-        self._expressions.use("address", "keep", "reserve")
+        self._expressions.use("address", "keep")
         # Numba cannot loop over no extents: a scalar is a row of one element.
         extents = extents or [constant(1)]
         sizes = [str(tensor.dtype.bytes), *map(addresses.integer, extents)]
-        region.items.append(f"{memory} = reserve({', '.join(sizes)})")
+        size = f"bytes_of({', '.join(sizes)})"
+        region.items += self._shortages.reserve(memory, size, tensor, point.parallel)
         region.items.append(f"{base} = (address({memory}) + 63) & -64")
         region.tail.append(f"keep({memory})")
         self.storage[tensor.name] = Storage(

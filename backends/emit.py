@@ -36,6 +36,7 @@ from .plan import Plan
 from .point import Point, is_nonnegative
 from .ranges import Ranges
 from .registers import register_layouts
+from .shortage import Shortages
 from .storage import LANE, Addresses
 from .tile_loops import TileLoop
 from .transpositions import Transpositions
@@ -66,8 +67,14 @@ class Emitter:
         self._plan = Plan(function)
         self._addresses = addresses = Addresses(writer, identifiers)
         expressions = Expressions(writer, addresses, self.used, self.types, contract)
+        self._shortages = Shortages(function.name, writer, self.used)
         self.declared = declared = Declarations(
-            writer, addresses, expressions, identifiers, register_layouts(function)
+            writer,
+            addresses,
+            expressions,
+            identifiers,
+            register_layouts(function),
+            self._shortages,
         )
         self.choices = Choices(function, writer, addresses, expressions, declared)
         self._elements = elements = Elements(
@@ -94,11 +101,13 @@ class Emitter:
             self.used,
             self.types,
             identifiers[function.name],
+            self._shortages,
         )
         self.parts = self._parallel_loops.parts
 
     def run(self, body: Block) -> None:
         """Write *body* into the writer's open region."""
+        self._shortages.open()
         self._block(body, Point({}, {}))
 
     # --- statements ---------------------------------------------------------------

@@ -36,8 +36,13 @@ def site_of(kernel: str, access: Gather | Scatter, position: int) -> Site:
 
 
 def out_of_range(site: Site, value: int, size: int) -> SubscriptError:
-    """Return the error that *value* at *site* causes, where *size* elements exist."""
+    """Return the error that *value* at *site* causes, where *size* elements exist.
+
+    *value* has 64 bits: whether the first of them is a sign, the subscript's type says.
+    """
     text = _source_text(site.span) or print_expr(_uncast(site.subscript))
+    if not _as_written(site.subscript).dtype.signed:
+        value %= 2**64
     allowed = f"from 0 to {size - 1}" if size > 0 else "none, as it is empty"
     where = ""
     if site.span is not None:
@@ -68,6 +73,13 @@ def checked_entry(
 
 def _uncast(expr: Expr) -> Expr:
     return expr.operand if isinstance(expr, Cast) else expr
+
+
+def _as_written(subscript: Expr) -> Expr:
+    """Return *subscript* without the cast to i64 that is not in the user's text."""
+    if isinstance(subscript, Cast) and subscript.operand.span == subscript.span:
+        return subscript.operand
+    return subscript
 
 
 def _source_text(span: Span | None) -> str:

@@ -9,6 +9,8 @@ from ..ir.affine import Affine, name
 from ..ir.nodes import Block, For, Function, If, Load, LoopKind, Memory, Stmt, Store
 from ..ir.verify import verify
 from ..ir.walk import allocations, loops, rewrite, scatters
+from ..ir.written import statements
+from ..limits import MOST_STATEMENTS
 from .registers import unroll_register_loops
 from .tile_loops import TILE_KINDS, tile_loop
 
@@ -21,6 +23,7 @@ def lower(function: Function) -> Function:
     function = replace(function, body=without_sharing(function.body))
     function = unroll_scatters(function)
     function = unroll_register_loops(function)
+    _check_size(function)
     function = vectorize_transpositions(function)
     return split_odd_vectors(function)
 
@@ -37,6 +40,17 @@ def _check(function: Function) -> None:
             f"{function.name!r} is not well-formed: {problem}; a schedule made of "
             "primitives is, so write what this step did as primitives"
         ) from problem
+
+
+def _check_size(function: Function) -> None:
+    """Refuse a function that would compile for minutes."""
+    count = statements(function.body)
+    if count > MOST_STATEMENTS:
+        raise BackendError(
+            f"{function.name!r} is {count} statements with its unrolled loops written "
+            f"out, and more than {MOST_STATEMENTS} would compile for minutes: unroll "
+            "and vectorize loops of fewer iterations"
+        )
 
 
 def without_sharing(block: Block) -> Block:

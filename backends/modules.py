@@ -5,7 +5,7 @@ that tracebacks show the generated lines and Numba keeps machine code beside the
 second process compiles nothing. The hash covers the code (not the comments, so that
 moved or renamed files find theirs), the version of tdsl and the support code that
 generated functions call. A folder that cannot be written is replaced
-by a temporary one; unreadable machine code is compiled again.
+by a temporary one; machine code that is not as it was written is compiled again.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import pickle
 import shutil
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime.nrt import rtsys
-from numba.core.sigutils import normalize_signature
 
 from ..notices import warn_user
 from ..paths import cache_folder
@@ -139,8 +140,18 @@ def _warn_once(folder: str, problem: str) -> None:
     )
 
 
+class _TextLoader(SourceFileLoader):
+    """Compiles a module's text each time: text is compared, bytecode is not."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the module's code."""
+        code: CodeType = self.source_to_code(self.get_data(self.path), self.path)
+        return code
+
+
 def _import(module_name: str, path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(module_name, path)
+    loader = _TextLoader(module_name, str(path))
+    spec = importlib.util.spec_from_file_location(module_name, path, loader=loader)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # before execution: Numba looks it up by name
@@ -170,6 +181,55 @@ def _locked(folder: str) -> Iterator[None]:
         yield
 
 
+class SealedFiles(IndexDataCacheFile):
+    """Numba's index and data files, each behind a digest of what follows.
+
+    Without, machine code with a wrong bit would run. Data name their own key besides:
+    the index may name another process's file, as both choose the first name that is
+    free.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep *data* under *key*."""
+        super().save(key, (key, data))  # type: ignore[no-untyped-call]
+
+    def load(self, key: Any) -> Any:
+        """Return what is kept under *key*, or None."""
+        found = super().load(key)  # type: ignore[no-untyped-call]
+        return found[1] if found and found[0] == key else None
+
+    def _save_index(self, overloads: Any) -> None:
+        self._write(self._index_path, (self._source_stamp, overloads))
+
+    def _load_index(self) -> Any:
+        stamp, overloads = self._read(self._index_path) or (None, {})
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)  # type: ignore[no-untyped-call]
+
+    def _load_data(self, name: str) -> Any:
+        return self._read(self._data_path(name))  # type: ignore[no-untyped-call]
+
+    def _write(self, path: str, content: Any) -> None:
+        data = self._dump(content)  # type: ignore[no-untyped-call]
+        with self._open_for_write(path) as file:
+            file.write(self._digest(data) + data)
+
+    def _read(self, path: str) -> Any:
+        """Return what was written to *path*, or None where it is not as it was."""
+        try:
+            sealed = Path(path).read_bytes()
+        except FileNotFoundError:
+            return None
+        size = hashlib.sha256().digest_size
+        digest, data = sealed[:size], sealed[size:]
+        return pickle.loads(data) if digest == self._digest(data) else None
+
+    def _digest(self, data: bytes) -> bytes:
+        return hashlib.sha256(self._version.encode() + data).digest()
+
+
 class GuardedCache(FunctionCache):
     """Numba's on-disk cache, for which damaged files and full disks are no error."""
 
@@ -179,16 +239,15 @@ class GuardedCache(FunctionCache):
         Numba looks at the file of *py_func* alone, but compiles what that calls in.
         """
         super().__init__(py_func)  # type: ignore[no-untyped-call]
-        file = self._cache_file
-        file._source_stamp = file._source_stamp, support_hash()
+        stamp = self._impl.locator.get_source_stamp(), support_hash()
+        self._cache_file = SealedFiles(  # type: ignore[no-untyped-call]
+            self._cache_path, self._impl.filename_base, stamp
+        )
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the stored machine code, or None where there is none that works."""
-        with contextlib.suppress(Exception):  # whatever a damaged pickle raises
-            found = self._load_lightly(signature, target_context)
-            arguments, _ = normalize_signature(signature)  # type: ignore[no-untyped-call]
-            if found is None or found.signature.args == arguments:
-                return found
+        with contextlib.suppress(Exception):  # an unreadable disk, another LLVM
+            return self._load_lightly(signature, target_context)
         with contextlib.suppress(Exception):
             self.flush()  # type: ignore[no-untyped-call]
         return None

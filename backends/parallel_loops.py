@@ -12,6 +12,7 @@ from .expressions import type_token
 from .outline import free_names, fused_chain, is_uneven
 from .point import Point
 from .ranges import Ranges
+from .shortage import Shortages
 from .storage import Addresses
 from .worth import LEAST, Work
 from .writer import Region, Writer, block_text
@@ -33,6 +34,7 @@ class ParallelLoops:
         used: set[str],
         types: set[tuple[DType, int]],
         entry: str,
+        shortages: Shortages,
     ) -> None:
         self.parts: list[tuple[str, list[str], str]] = []
         self._writer = writer
@@ -42,6 +44,7 @@ class ParallelLoops:
         self._used = used
         self._types = types
         self._entry = entry
+        self._shortages = shortages
 
     def write(
         self, loop: For, point: Point, inside: Callable[[list[For], Point], None]
@@ -61,6 +64,7 @@ class ParallelLoops:
         dealt = self._dealt(total, counter) if is_uneven(chain) else counter
         header = f"for {counter} in prange({total}):"
         outside = writer.floor, writer.barrier
+        reported = self._shortages.reported
         number = writer.fresh("number")
         writer.open(header + self._writer.comment(loop))
         writer.floor = writer.barrier = len(writer.stack) - 1
@@ -74,6 +78,7 @@ class ParallelLoops:
             writer.stack[0].items.append(parallel)
         else:
             self._where_it_pays(chain, total, parallel, call, point)
+        writer.stack[-1].items += self._shortages.checks_since(reported)
 
     def _where_it_pays(
         self,

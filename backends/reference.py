@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Literal, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError, CheckError, SubscriptError
+from ..errors import ArgumentError, CheckError, OutOfMemoryError, SubscriptError
 from ..ir.affine import Affine
 from ..ir.nodes import (
     Alloc,
@@ -57,6 +58,7 @@ from .semantics import (
     apply_cast,
     apply_unary,
 )
+from .shortage import no_memory
 
 Order = Literal["forward", "reverse", "interleaved"]
 """The order of PARALLEL iterations; *interleaved* runs the even ones first."""
@@ -143,13 +145,17 @@ class _Run:
             case Scatter():
                 self.scatter(statement)
             case Alloc():
-                extents = self.element(statement.tensor.shape)
-                shape = tuple(max(0, extent) for extent in extents)
-                values = np.empty(shape, _dtype(statement.tensor))
-                written = np.zeros(shape, np.bool_)
-                self.storage[statement.tensor.name] = _Storage(values, written)
+                self.storage[statement.tensor.name] = self.reserved(statement.tensor)
             case _:
                 assert_never(statement)
+
+    def reserved(self, tensor: Tensor) -> _Storage:
+        shape = tuple(max(0, extent) for extent in self.element(tensor.shape))
+        try:
+            return _Storage(np.empty(shape, _dtype(tensor)), np.zeros(shape, np.bool_))
+        except (MemoryError, ValueError) as error:
+            size = min(prod(shape) * tensor.dtype.bytes, 2**62)
+            raise OutOfMemoryError(no_memory(self.kernel, tensor), size) from error
 
     def loop(self, loop: For, shuffled: bool) -> None:
         start = max(self.element(loop.starts))

@@ -17,6 +17,7 @@ _SCATTERED = """
     gather gather_masked scatter scatter_masked store_pairs store_quads
 """
 _CHECKS = "within load_if report_fault"
+_RESERVE = "bytes_of reserve is_missing require new_word raise_reported"
 _MATH = """
     exp exp2 expm1 log log2 log1p sqrt rsqrt sin cos tanh erf sigmoid floor ceil
 """
@@ -26,7 +27,7 @@ FUNCTIONS = {"abs": "absolute", **{name: name for name in _MATH.split()}}
 
 OFFERED = {
     "dealing": frozenset({"dealing_step"}),
-    "reserve": frozenset({"reserve"}),
+    "reserve": frozenset(_RESERVE.split()),
     "simd": frozenset(_SIMD.split()),
     "simd_memory": frozenset(_MEMORY.split()),
     "simd_scattered": frozenset(_SCATTERED.split()),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..analysis.legality import Legality
 from ..errors import ScheduleError
 from ..ir.affine import Affine, name
-from ..ir.extents import fixed_extent
+from ..ir.extents import fixed_extent, most_iterations
 from ..ir.nodes import (
     Alloc,
     Block,
@@ -23,6 +23,8 @@ from ..ir.nodes import (
 )
 from ..ir.printer import print_chosen
 from ..ir.walk import allocations, loads, scatters, walk, walk_nest
+from ..ir.written import statements
+from ..limits import MOST_STATEMENTS
 from .checks import (
     check_serial,
     describe,
@@ -43,13 +45,16 @@ def unroll(function: Function, axis: str) -> Function:
             ...                                       ...
 
     The extent must have a constant bound, as the inner loop of a split has. Further
-    starts, as those of a triangle, become guards of the body.
+    starts, as those of a triangle, become guards of the body. Refused where so many
+    statements would take minutes to compile.
     """
     loop = _with_one_start(find_loop(function, axis, "unroll"))
     check_serial(loop, "unroll")
     _check_extent(loop, "unroll")
     unrolled = replace(loop, kind=LoopKind.UNROLLED)
-    return replace_loop(function, axis, lambda _: unrolled)
+    result = replace_loop(function, axis, lambda _: unrolled)
+    _check_size(result, loop, "unroll")
+    return result
 
 
 def vectorize(function: Function, axis: str) -> Function:
@@ -87,7 +92,9 @@ def vectorize(function: Function, axis: str) -> Function:
         )
     check_targets(function, loop, "vectorize")
     vector = replace(loop, kind=LoopKind.VECTORIZED)
-    return replace_loop(function, axis, lambda _: vector)
+    result = replace_loop(function, axis, lambda _: vector)
+    _check_size(result, loop, "vectorize")
+    return result
 
 
 def parallelize(function: Function, axis: str) -> Function:
@@ -159,6 +166,20 @@ def _check_extent(loop: For, primitive: str) -> None:
             f"{primitive}: the extent of {describe(loop)} has no constant bound; "
             f'split("{loop.axis}", factor) and {primitive} "{loop.axis}_i"'
         )
+
+
+def _check_size(result: Function, loop: For, primitive: str) -> None:
+    """Refuse a *result* that would compile for minutes."""
+    count = statements(result.body)
+    if count <= MOST_STATEMENTS:
+        return
+    what = "iterations" if primitive == "unroll" else "lanes"
+    raise ScheduleError(
+        f"{primitive}: with {most_iterations(loop)} {what} of loop "
+        f'"{loop.axis}" the program is {count} statements, and more than '
+        f"{MOST_STATEMENTS} would compile for minutes; split by a smaller factor, and "
+        f"{primitive} the inner loop"
+    )
 
 
 def _check_lanes(loop: For) -> None:

@@ -8,6 +8,7 @@ TdslError                  everything below; catch this to catch all user errors
 ├── ScheduleError          a primitive refuses, or a schedule cannot be replayed
 │   └── ProofError         the scheduled program was refuted, or could not be decided
 ├── SubscriptError         a subscript that data decides is outside its tensor
+├── OutOfMemoryError       there is no memory for a local tensor of a kernel
 ├── CheckError             a result left its derived error bound, or reads garbage
 ├── BackendError           code generation or compilation failed
 ├── CacheError             a cache folder or ledger cannot be used
@@ -42,6 +43,19 @@ class ArgumentError(TdslError):
 
 class SubscriptError(TdslError, IndexError):
     """Report a subscript, known only when a kernel runs, that left its tensor."""
+
+
+class OutOfMemoryError(TdslError, MemoryError):
+    """Report a local tensor for which there is no memory.
+
+    Its arguments are a message and the tensor's bytes, 2**62 at most: compiled code,
+    which cannot write numbers, raises it too.
+    """
+
+    def __str__(self) -> str:
+        message, size = self.args
+        least = "at least " if size >= 2**62 else ""
+        return f"{message} (it takes {least}{size:,} bytes)"
 
 
 class ScheduleError(TdslError):

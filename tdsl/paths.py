@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
+from secrets import token_hex
 
 from .errors import CacheError
 
@@ -59,9 +60,9 @@ def write_atomically(path: Path, text: str) -> None:
     Raise CacheError where the disk is full or the folder cannot be written.
     """
     make_folder(path.parent)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{token_hex(8)}")
     try:
-        with temporary.open("w", encoding="utf-8") as stream:
+        with temporary.open("x", encoding="utf-8") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())

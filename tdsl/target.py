@@ -72,14 +72,16 @@ NEON = Target(
     vector_registers=32,
 )
 PRESETS = {target.name: target for target in (AVX2, AVX512, NEON)}
+HOST = "cpu"
+"""What the command line, results and messages call this machine."""
 
 
 def target_named(name: str) -> Target:
-    """Return the preset *name*, or this machine for `cpu` and `host`."""
-    if name in ("cpu", "host"):
+    """Return the preset *name*, or this machine for `cpu`."""
+    if name == HOST:
         return host()
     if name not in PRESETS:
-        known = ", ".join(["cpu", *sorted(PRESETS)])
+        known = ", ".join([HOST, *sorted(PRESETS)])
         raise BackendError(f"unknown target {name!r}: choose one of {known}")
     return PRESETS[name]
 
@@ -93,7 +95,7 @@ def host() -> Target:
     bits, registers = _vectors(features)
     l1, l2, l3 = _caches()
     return Target(
-        name="host",
+        name=HOST,
         cpu=binding.get_host_cpu_name(),
         features=(),
         vector_bits=bits,

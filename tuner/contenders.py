@@ -7,7 +7,11 @@ import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 from typing import Any
+
+from ..errors import ArgumentError
+from ..ir.given import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +35,26 @@ class ContenderSource:
 
 def contender_function(
     kernel: str, function: Callable[..., object], name: str = "NumPy"
-) -> ContenderSource | None:
+) -> ContenderSource:
     """Return the source of an importable *function*, such as `numpy.matmul`.
 
-    A lambda or a function of `__main__` cannot be found by another process: None.
+    Raise ArgumentError for one that another process cannot find: a lambda, or a
+    function of `__main__`.
     """
     try:
         data = pickle.dumps(function)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return None
-    if getattr(function, "__module__", "") == "__main__":
-        return None
+    except Exception as error:  # whatever an object's own methods raise
+        raise _not_importable(function) from error
+    if b"__main__" in data:
+        raise _not_importable(function)
     return ContenderSource(name, kernel, base64.b64encode(data).decode())
+
+
+def _not_importable(function: Callable[..., object]) -> ArgumentError:
+    is_plain = isinstance(function, FunctionType)
+    name = function.__qualname__ if is_plain else shown(function)
+    return ArgumentError(
+        f"tune: contender is {name}, which another process cannot import: pass a "
+        "function at the top level of a module other than the script that runs, as "
+        "numpy.matmul is"
+    )

@@ -1,4 +1,4 @@
-"""Load a user's file by path, as a module that is not `__main__`."""
+"""Load a user's file by path or name, as a module that is not `__main__`."""
 
 from __future__ import annotations
 
@@ -45,6 +45,27 @@ def load_script(path: Path) -> ModuleType:
         package = _package(folder)
         name = f"{package}.{path.stem}" if package else f"tdsl_script_{path.stem}"
         return _executed(name, path)
+
+
+def module_file(name: str) -> Path | None:
+    """Return the file of the module *name*, found as `python -m` does, if there is one.
+
+    The packages around it are imported; what they raise propagates.
+    """
+    parts = name.split(".")
+    if parts[-1] == "py" or not all(part.isidentifier() for part in parts):
+        return None
+    _make_importable(Path.cwd())
+    try:
+        with redirect_stdout(sys.stderr):
+            spec = importlib.util.find_spec(name)
+    except ValueError:  # a module that is in the making
+        return None
+    except ModuleNotFoundError as error:
+        if error.name is None or f"{name}.".startswith(f"{error.name}."):
+            return None
+        raise
+    return Path(spec.origin) if spec and spec.origin else None
 
 
 def _make_importable(folder: Path) -> None:

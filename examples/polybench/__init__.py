@@ -7,9 +7,9 @@ Each module holds one of them, written from its mathematical definition:
                            primes for checks, bench for `benchmarks.polybench`
     initialize(dims)       its arguments by name, in the style of the benchmark's data
     reference(...)         the same mathematics in NumPy, as results by name
-    tolerance(dims)        where the derived error bound says nothing: the largest
-                           error to allow, as a share of the largest element;
-                           or one TOLERANCE for all dims
+    tolerance(dims)        for dims where the derived error bound says nothing: the
+                           largest error to allow, as a share of the largest element;
+                           or one TOLERANCE for all of them
 
 A module stands for itself, so it is also a file for `tdsl tune`:
 

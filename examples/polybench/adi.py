@@ -24,7 +24,7 @@ SIZES = {
     "bench": {"TSTEPS": 50, "N": 1000},
 }
 
-# Elimination damps errors; its error bound lets them grow at each point.
+# Above `mini`: elimination damps errors, which grow at each point in the derived bound.
 TOLERANCE = 1e-12
 
 

@@ -2,7 +2,8 @@
 
 An element may be off by the error bound that tdsl derives from the kernel's own
 arithmetic, and by a few roundings of NumPy's. Whole numbers are equal. Where the
-derived bound says nothing, the module states a tolerance and its reason.
+derived bound is larger than half the digits of the results, or takes too long, the
+tolerance counts that the module states with its reason.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from tdsl import TdslError
-from tdsl.backends.error_bound import evaluate_with_bound
+from tdsl.backends.error_bound import EvaluationTooSlow, evaluate_with_bound
 
 from . import Benchmark, load
 
@@ -26,6 +28,10 @@ NUMPY_ROUNDINGS = 8
 
 Its methods are stable, which bounds the error of a tensor as a whole.
 """
+BOUND_SECONDS = 60.0
+"""How long deriving a bound may take where the module states a tolerance."""
+
+Limits = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +87,7 @@ def compare(benchmark: Benchmark, dims: dict[str, int]) -> Finding:
         actual = benchmark.run(copy.deepcopy(arguments), dims)
     except TdslError as error:
         return Finding(benchmark.name, dims, "", 0.0, 0.0, 0.0, str(error))
-    limits = allowed_errors(benchmark, arguments, dims, expected)
-    criterion = "tolerance" if benchmark.tolerance else "bound"
+    limits, criterion = allowed_errors(benchmark, arguments, dims, expected)
     worst = Finding(benchmark.name, dims, criterion, 0.0, 0.0, 0.0)
     for name, want in expected.items():
         error, allowed = _worst(actual[name], want, limits[name])
@@ -93,7 +98,7 @@ def compare(benchmark: Benchmark, dims: dict[str, int]) -> Finding:
     return Finding(
         benchmark.name,
         dims,
-        criterion if any(limit.any() for limit in limits.values()) else "equality",
+        criterion,
         worst.error,
         worst.allowed,
         perf_counter() - start,
@@ -105,27 +110,42 @@ def allowed_errors(
     arguments: dict[str, Any],
     dims: dict[str, int],
     expected: dict[str, np.ndarray],
-) -> dict[str, np.ndarray]:
-    """Return how far each element may be off."""
+) -> tuple[Limits, str]:
+    """Return how far each element may be off, and what says so."""
     types = {p.tensor.name: p.tensor.dtype for p in benchmark.kernel.function.params}
     if all(types[name].kind != "float" for name in expected):
-        return {name: np.zeros(want.shape) for name, want in expected.items()}
+        return {
+            name: np.zeros(want.shape) for name, want in expected.items()
+        }, "equality"
     largest = {name: float(np.abs(want).max()) for name, want in expected.items()}
-    if benchmark.tolerance:
+    units = {name: float(np.finfo(types[name].numpy).eps) for name in expected}
+    bounds = derived_bounds(benchmark, arguments, dims)
+    silent = not bounds or any(
+        (bounds[name] > units[name] ** 0.5 * largest[name]).any() for name in expected
+    )
+    if benchmark.tolerance and silent:
         share = benchmark.tolerance(dims)
         return {
             name: np.full(want.shape, share * largest[name])
             for name, want in expected.items()
-        }
-    bounds = evaluate_with_bound(benchmark.kernel.function, arguments, dims)
+        }, "tolerance"
     return {
-        name: bounds[name][1] + largest[name] * _numpy_share(types[name].numpy)
+        name: bounds[name] + NUMPY_ROUNDINGS * units[name] * largest[name]
         for name in expected
-    }
+    }, "bound"
 
 
-def _numpy_share(dtype: Any) -> float:
-    return NUMPY_ROUNDINGS * float(np.finfo(dtype).eps)
+def derived_bounds(
+    benchmark: Benchmark, arguments: dict[str, Any], dims: dict[str, int]
+) -> Limits:
+    """Return the derived bounds; none where a tolerance is stated and time is over."""
+    seconds = BOUND_SECONDS if benchmark.tolerance else inf
+    function = benchmark.kernel.function
+    try:
+        found = evaluate_with_bound(function, arguments, dims, seconds=seconds)
+    except EvaluationTooSlow:
+        return {}
+    return {name: bound for name, (_, bound) in found.items()}
 
 
 def _worst(

@@ -20,7 +20,7 @@ SIZES = {
     "bench": {"N": 1600},
 }
 
-# The derived bound of this recursion holds, but assumes that errors always add up.
+# For N above some 70: there the derived bound lets all errors of the recursion add up.
 TOLERANCE = 1e-12
 
 

@@ -22,7 +22,7 @@ SIZES = {
     "bench": {"TMAX": 100, "NX": 1000, "NY": 1200},
 }
 
-# Waves keep their energy; the error bound lets all errors interfere.
+# Above `mini`: waves keep their energy; the derived bound lets all errors interfere.
 TOLERANCE = 1e-12
 
 

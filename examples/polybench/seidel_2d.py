@@ -20,10 +20,6 @@ SIZES = {
     "bench": {"TSTEPS": 20, "N": 2000},
 }
 
-# Steps average, so errors grow by a few roundings a step; the derived bound says
-# so too, but takes a minute: no two points can be evaluated at once.
-TOLERANCE = 1e-13
-
 
 @tdsl.kernel
 def seidel_2d(A: tdsl.inout(f64[N, N])):

@@ -52,6 +52,8 @@ tdsl_inputs = {"trisolv": initialize}
 def tolerance(dims: dict[str, int]) -> float:
     """Return how far two substitutions may differ, as a share of the largest element.
 
+    For N above 1800: below, the bound that tdsl derives says enough.
+
     In any order, substitution solves `(L + D) x = b` exactly for some D of at most
     gamma(N) |L| (Higham, Accuracy and Stability, theorem 8.5), so that x is off by at
     most gamma(N) |inverse(L)| |L| |x|. These L and x are positive: |L| |x| is b, below

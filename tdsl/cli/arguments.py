@@ -14,7 +14,7 @@ from typing import NoReturn
 from ..ir.given import shown
 from ..ir.numerics import NUMERICS
 from ..limits import LARGEST_SEED, LONGEST_BUDGET, MOST_THREADS, SHORTEST_BUDGET
-from ..target import PRESETS
+from ..target import HOST, PRESETS
 
 _KERNEL = "a file, and a kernel in it"
 _SEED = "another number draws other random choices (default: 0)"
@@ -26,7 +26,8 @@ _DESCRIPTION = """\
 Tune, show and check kernels written in tdsl.
 
 FILE.py:KERNEL is a Python file and the name of a kernel in it, which may be left out
-where the file has one kernel. DIM=VALUE is the size of a dim, as in M=512."""
+where the file has one kernel; package.module:KERNEL names a module instead. DIM=VALUE
+is the size of a dim, as in M=512."""
 
 _EXAMPLES = """\
 examples:
@@ -200,7 +201,7 @@ def _add_dims(parser: argparse.ArgumentParser, use: str) -> None:
 
 
 def _add_choices(
-    parser: argparse.ArgumentParser, targets: tuple[str, ...] = ("cpu",)
+    parser: argparse.ArgumentParser, targets: tuple[str, ...] = (HOST,)
 ) -> None:
     parser.add_argument(
         "--threads",
@@ -211,8 +212,8 @@ def _add_choices(
     parser.add_argument(
         "--target",
         choices=targets,
-        default="cpu",
-        help="what to generate code for; cpu is this machine (default: cpu)",
+        default=HOST,
+        help=f"what to generate code for; {HOST} is this machine (default: {HOST})",
     )
     _add_numerics(parser)
 
@@ -270,7 +271,7 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
         default="scheduled",
         help="what to print, as above (default: scheduled)",
     )
-    _add_choices(parser, ("cpu", *PRESETS))
+    _add_choices(parser, (HOST, *PRESETS))
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:

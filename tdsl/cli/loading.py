@@ -19,16 +19,25 @@ _OWN_FILES = (__file__, scripts.__file__)
 def load_kernel(place: str) -> tuple[Kernel, ModuleType, Path]:
     """Return the kernel at `FILE.py:KERNEL`, its module and its file.
 
-    The name may be left out where the file holds one kernel.
+    The file may be named as a module, as in `package.kernels:matmul`, and the kernel
+    may be left out where the file holds one.
     """
     file, colon, name = place.rpartition(":")
     if not colon:
         file, name = place, ""
+    module, path = _load(file)
+    return _choose(kernels(module), name, file), module, path
+
+
+def _load(file: str) -> tuple[ModuleType, Path]:
+    """Return the module in *file*, which may also be its name, and its path."""
     path = Path(file)
-    if not path.is_file():
-        raise UsageError(f"no such file: {file}; name a kernel as FILE.py:KERNEL")
     try:
-        module = scripts.load_script(path)
+        if not path.is_file():
+            path = scripts.module_file(file) or path
+        if not path.is_file():
+            raise UsageError(_not_found(file))
+        return scripts.load_script(path), path
     except (TdslError, KeyboardInterrupt):
         raise
     except SystemExit as error:
@@ -41,7 +50,15 @@ def load_kernel(place: str) -> tuple[Kernel, ModuleType, Path]:
             f"{file} cannot be loaded: {type(error).__name__}: {error}"
             f"{_place(error, path)}"
         ) from error
-    return _choose(kernels(module), name, file), module, path
+
+
+def _not_found(file: str) -> str:
+    if file.endswith(".py"):
+        return f"no such file: {file}; name a kernel as FILE.py:KERNEL"
+    return (
+        f"no such file or module: {file}; name a kernel as FILE.py:KERNEL, or as "
+        "MODULE:KERNEL"
+    )
 
 
 def _place(error: Exception, path: Path) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
+from ..ir.dtypes import DTYPES
 from ..ir.nodes import Binary, Function, Gather, Load
 from ..ir.walk import walk
 from .builtins import CASTS, VALUE_FUNCTIONS
@@ -56,6 +57,42 @@ _OTHER_FUNCTIONS = {
     "zip": "a kernel loops over `range(...)` or `tdsl.grid(...)`",
     "round": "`round(x)` is written `floor(x + 0.5)`",
 }
+_UPDATES = {
+    **dict.fromkeys(("mean", "dot", "inner", "matmul", "einsum"), "+="),
+    "prod": "*=",
+    **dict.fromkeys(("max", "amax"), "m = max(m, x)"),
+    **dict.fromkeys(("min", "amin"), "m = min(m, x)"),
+}
+"""Functions of whole tensors, and the update of a loop in their place."""
+_LIBRARIES = {
+    **{name: f"tdsl.{name}(x)" for name in VALUE_FUNCTIONS},
+    **dict.fromkeys(("zeros", "zeros_like"), "tdsl.zeros((M, N), f32)"),
+    **dict.fromkeys(("empty", "empty_like"), "tdsl.empty((M, N), f32)"),
+    **dict.fromkeys(("ones", "ones_like"), "tdsl.full((M, N), f32, 1)"),
+    **dict.fromkeys(("full", "full_like"), "tdsl.full((M, N), f32, x)"),
+    **dict.fromkeys(("absolute", "fabs"), "tdsl.abs(x)"),
+    **dict.fromkeys(("power", "pow", "float_power"), "x ** y"),
+    **dict.fromkeys(("maximum", "fmax"), "max(x, y)"),
+    **dict.fromkeys(("minimum", "fmin"), "min(x, y)"),
+    **dict.fromkeys(("clip", "clamp"), "min(max(x, low), high)"),
+    **dict.fromkeys(("mod", "remainder"), "x % y"),
+    "conjugate": "tdsl.conj(x)",
+    "square": "x * x",
+    "reciprocal": "1 / x",
+    "relu": "max(x, 0)",
+    "log10": "tdsl.log(x) / math.log(10)",
+    "tan": "tdsl.sin(x) / tdsl.cos(x)",
+    "hypot": "tdsl.sqrt(x * x + y * y)",
+}
+"""Functions of NumPy, SciPy, PyTorch and others, and what to write in their place."""
+_DTYPES = {
+    **{dtype.name: dtype.name for dtype in DTYPES.values()},
+    **{each.numpy_text.rpartition(".")[2]: each.name for each in DTYPES.values()},
+    "half": "f16",
+    "double": "f64",
+    "bool": "tdsl.bool_",
+}
+"""The names of dtypes in libraries, and what to write in their place."""
 REFUSED_STATEMENTS: dict[type[ast.stmt], str] = {
     ast.While: "`while` is not in the kernel language: bound the loop and leave it, "
     "`for i in range(...):` with `if ...: break`",
@@ -82,6 +119,13 @@ IN_PLACE_OPERATORS: dict[type[ast.operator], str] = {
 }
 
 
+def dtype_instead(found: Any, text: str) -> str | None:
+    """Return the dtype to write for *found*, of another library, named *text*."""
+    if isinstance(found, type) and found in CASTS:
+        return CASTS[found]
+    return _DTYPES.get(text.strip("'").rpartition(".")[2])
+
+
 def not_callable(text: str, callee: Any) -> str:
     """Return the message for a call of *callee*, named *text*, in an expression."""
     try:
@@ -101,7 +145,14 @@ def not_callable(text: str, callee: Any) -> str:
     if last in _OTHER_FUNCTIONS:
         return _OTHER_FUNCTIONS[last]
     module = getattr(callee, "__module__", None) or ""
-    if isinstance(callee, FunctionType) and not module.startswith(("numpy", "tdsl")):
+    is_plain = isinstance(callee, FunctionType)
+    is_own = is_plain and not module.startswith(("numpy", "tdsl"))
+    if last != text or not is_own:
+        if last in _UPDATES:
+            return f"`{text}` is written as a loop with `{_UPDATES[last]}`"
+        if last in _LIBRARIES:
+            return f"`{text}` is written `{_LIBRARIES[last]}`"
+    if is_own:
         return f"`{text}` is a Python function: write `@tdsl.inline` above it"
     known = ", ".join(VALUE_FUNCTIONS)
     return f"a kernel cannot call `{text}`; it can call casts and {known}"

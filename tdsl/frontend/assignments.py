@@ -211,7 +211,7 @@ class AssignmentParser:
             raise self.source.type_error(
                 target, f"`{target.id}` has a dtype already: drop the annotation"
             )
-        dtype = self.expressions.dtype(node.annotation)
+        dtype = self.expressions.names.dtype(node.annotation)
         value = self.expressions.value(node.value)
         declared = Value(self._stored(node.value, value, dtype, target.id))
         span = self.source.span(node)

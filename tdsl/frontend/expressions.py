@@ -24,7 +24,6 @@ from .advice import (
 )
 from .builtins import (
     BINARY_FUNCTIONS,
-    CASTS,
     STATEMENT_FUNCTIONS,
     TENSOR_FUNCTIONS,
     function_name,
@@ -121,18 +120,6 @@ class ExpressionParser:
         for each in ast.walk(node):
             if isinstance(each, ast.BinOp) and type(each.op) not in _BINARY:
                 raise self.source.syntax_error(each, REFUSED_OPERATORS[type(each.op)])
-
-    def dtype(self, node: ast.expr) -> DType:
-        """Return the dtype that *node* names."""
-        found = None
-        if isinstance(node, ast.Name | ast.Attribute) and root_name(node):
-            found = self.names.resolve(node)
-        if isinstance(found, DType):
-            return found
-        instead = CASTS.get(found, "f32") if isinstance(found, type) else "f32"
-        raise self.source.type_error(
-            node, f"`{self.source.text(node)}` is no tdsl dtype: write `{instead}`"
-        )
 
     @contextmanager
     def place(self, node: ast.AST) -> Iterator[None]:
@@ -302,7 +289,7 @@ class ExpressionParser:
         if name == "saturate":
             self._count(node, text, 2, 2)
             number, dtype = node.args
-            return saturate(self.value(number), self.dtype(dtype), span)
+            return saturate(self.value(number), self.names.dtype(dtype), span)
         if name is None:
             raise self.source.syntax_error(node.func, not_callable(text, callee))
         if name in ("min", "max"):

@@ -15,6 +15,7 @@ from ..ir.affine import Affine
 from ..ir.dims import dims_of, is_dim_expression, to_affine
 from ..ir.dtypes import DType, TensorType, from_numpy
 from ..ir.nodes import Const
+from .advice import dtype_instead
 from .captured import Captured, Missing, root_name
 from .scope import Scope
 from .source import Source
@@ -65,6 +66,31 @@ class Names:
         close = difflib.get_close_matches(missing, names, n=1)
         hint = f": did you mean `{prefix}{close[0]}`?" if close else ""
         return f"unknown name `{text}`{hint}"
+
+    def dtype(self, node: ast.expr, before: str = "", after: str = "") -> DType:
+        """Return the dtype that *node* names.
+
+        *before* and *after* are the text around it, for the message where it is none.
+        """
+        found = self._named(node)
+        if isinstance(found, DType):
+            return found
+        instead = f"{before}{self.dtype_text(node) or 'f32'}{after}"
+        text = self.source.text(node)
+        raise self.source.type_error(
+            node, f"`{text}` is no tdsl dtype: write `{instead}`"
+        )
+
+    def dtype_text(self, node: ast.expr) -> str | None:
+        """Return how to write the dtype that *node* stands for, if for any."""
+        found, text = self._named(node), self.source.text(node)
+        return text if isinstance(found, DType) else dtype_instead(found, text)
+
+    def _named(self, node: ast.expr) -> Any:
+        """Return what *node* is bound to, or None if it is no name."""
+        if isinstance(node, ast.Name | ast.Attribute) and root_name(node):
+            return self.resolve(node)
+        return None
 
     def value(self, node: ast.Name | ast.Attribute, found: Any) -> Value:
         """Return *found*, which *node* names, as a value."""

@@ -9,7 +9,7 @@ from ..errors import KernelSyntaxError
 from ..ir.affine import Affine
 from ..ir.dtypes import DType
 from ..ir.nodes import Alloc, Expr, Memory, Stmt, Tensor
-from .builtins import TENSOR_FUNCTIONS, function_name
+from .builtins import TENSOR_FUNCTIONS, KernelFunction, function_name
 from .captured import root_name
 from .emission import Emitter
 from .expressions import ExpressionParser
@@ -17,11 +17,13 @@ from .scope import Array
 from .source import Source
 from .values import Mismatch, Value, can_store, convert, number
 
-_USE = {
-    "zeros": "zeros((M, N), f32)",
-    "empty": "empty((M, N), f32)",
-    "full": "full((M, N), f32, value)",
+_SHAPE_AND_DTYPE = {"shape": "(M, N)", "dtype": "f32"}
+_PARTS = {
+    "zeros": _SHAPE_AND_DTYPE,
+    "empty": _SHAPE_AND_DTYPE,
+    "full": {**_SHAPE_AND_DTYPE, "value": "value"},
 }
+"""The arguments of each function, in order, with an example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,13 @@ class TensorParser:
     def creation(self, node: ast.Call) -> Creation:
         """Return the tensor that *node* makes."""
         name = function_name(self.expressions.callee(node))
-        assert name in _USE
+        assert name in _PARTS
         shape_node, dtype_node, fill_node = self._arguments(node, name)
-        self._check_order(node, dtype_node, fill_node)
+        self._check_order(node, shape_node, dtype_node, fill_node)
         shape = self._shape(shape_node)
-        dtype = self.expressions.dtype(dtype_node)
+        before = f"{self._function(node, name)}({self.source.text(shape_node)}, "
+        after = f", {self.source.text(fill_node)})" if fill_node else ")"
+        dtype = self.expressions.names.dtype(dtype_node, before, after)
         if name == "empty":
             return Creation(shape, dtype, None)
         if fill_node is None:
@@ -94,7 +98,7 @@ class TensorParser:
     def _arguments(
         self, node: ast.Call, name: str
     ) -> tuple[ast.expr, ast.expr, ast.expr | None]:
-        names = ("shape", "dtype", "value")[: 3 if name == "full" else 2]
+        names = list(_PARTS[name])
         found: dict[str | None, ast.expr] = {
             keyword.arg: keyword.value for keyword in node.keywords
         }
@@ -102,32 +106,43 @@ class TensorParser:
         count = len(node.args) + len(node.keywords)
         if set(found) != set(names) or count != len(names):
             text = self.source.text(node.func)
-            prefix = text.rpartition(".")[0]
+            parts = dict(_PARTS[name])
+            if "shape" in found:
+                parts["shape"] = self.source.text(found["shape"])
             raise self.source.type_error(
                 node,
                 f"`{text}` takes {', '.join(names[:-1])} and {names[-1]}: write "
-                f"`{prefix + '.' if prefix else ''}{_USE[name]}`",
+                f"`{self._function(node, name)}({', '.join(parts.values())})`",
             )
         return found["shape"], found["dtype"], found.get("value")
 
+    def _function(self, node: ast.Call, name: str) -> str:
+        """Return the function of tdsl that *node* calls, under any name, as text."""
+        own = isinstance(self.expressions.callee(node), KernelFunction)
+        return self.source.text(node.func) if own else f"tdsl.{name}"
+
     def _check_order(
-        self, node: ast.Call, dtype: ast.expr, fill: ast.expr | None
+        self, node: ast.Call, shape: ast.expr, dtype: ast.expr, fill: ast.expr | None
     ) -> None:
         """Refuse `full(shape, value, dtype)`, which is NumPy's order."""
-        if fill is None or self._is_dtype(dtype) or not self._is_dtype(fill):
+        if fill is None or self._dtype_text(dtype):
             return
+        instead = self._dtype_text(fill)
+        if instead is None:
+            return
+        value = self.source.text(dtype)
         raise self.source.type_error(
             node,
-            f"`{self.source.text(dtype)}` is no tdsl dtype, and stands in its place: "
-            f"write {self.source.text(node.func)}(shape, dtype, value)",
+            f"`{value}` is no tdsl dtype, and stands in its place: write "
+            f"`{self._function(node, 'full')}({self.source.text(shape)}, {instead}, "
+            f"{value})`",
         )
 
-    def _is_dtype(self, node: ast.expr) -> bool:
+    def _dtype_text(self, node: ast.expr) -> str | None:
         try:
-            self.expressions.dtype(node)
+            return self.expressions.names.dtype_text(node)
         except KernelSyntaxError:
-            return False
-        return True
+            return None
 
     def _shape(self, node: ast.expr) -> tuple[Affine, ...]:
         sizes = node.elts if isinstance(node, ast.Tuple) else [node]

@@ -123,7 +123,7 @@ u32 = DType("u32", "int", 32, signed=False)
 u64 = DType("u64", "int", 64, signed=False)
 c64 = DType("c64", "complex", 64)
 c128 = DType("c128", "complex", 128)
-boolean = DType("bool", "bool", 1, signed=False)
+boolean = bool_ = DType("bool", "bool", 1, signed=False)
 
 _ALL = (
     *(f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64),

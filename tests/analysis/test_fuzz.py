@@ -9,11 +9,11 @@ import pytest
 from tdsl.analysis.validate import validate
 from tdsl.ir.printer import print_function
 
-from ..fuzz.campaign import find_difference, run_campaign, run_kernel
+from ..fuzz.campaign import find_difference, kind, run_campaign, run_kernel
 from ..fuzz.execute import FaultError, compile_function, initial
 from ..fuzz.faults import MALFORMATIONS
 from ..fuzz.programs import random_program
-from .kernels import PACKED, SMOOTH, TOTAL, read
+from .kernels import LANES, PACKED, SMOOTH, TOTAL, read
 
 
 def test_verdicts_agree_with_execution() -> None:
@@ -22,6 +22,19 @@ def test_verdicts_agree_with_execution() -> None:
     assert report.pairs == 60 and report.faults >= 30
     proved = sum(n for text, n in report.verdicts.items() if "pair proved" in text)
     assert proved > 20
+
+
+def test_reasons_that_differ_in_names_are_counted_as_one() -> None:
+    functions = read(TOTAL), read(LANES)
+    reasons = [
+        f"same dataflow: loop {loop} reverses a flow dependence on {tensor}: a read of "
+        f"{tensor}[{loop} + 1, 0] sees another value of {label}"
+        for loop, tensor, label in (("i", "A", "S0"), ("o", "P", "S1"))
+    ]
+    assert {kind(reason, *functions) for reason in reasons} == {
+        "same dataflow: loop _ reverses a flow dependence on _: a read of _[...] sees "
+        "another value of _"
+    }
 
 
 def test_malformed_schedules_are_refuted() -> None:

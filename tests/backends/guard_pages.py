@@ -102,8 +102,6 @@ def _pointer(_context: Any, number: Any) -> Any:
 
 
 @njit
-def _reserve(element: int, *extents: int) -> Any:
-    size = element
-    for extent in extents:
-        size *= max(extent, 0)
-    return carray(_pointer(_guarded_address(size)), size)
+def _reserve(size: int) -> Any:
+    # No bytes at all would mean that there is no memory.
+    return carray(_pointer(_guarded_address(size)), size + 1)

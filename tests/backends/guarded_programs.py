@@ -1,6 +1,6 @@
 """Programs at the edge of memory: `python -m tests.backends.guarded_programs CPU HALF`.
 
-CPU is a target that the environment names, or `host`; HALF, 0 or 1, says which half of
+CPU is a target that the environment names, or `cpu`; HALF, 0 or 1, says which half of
 the scheduled programs runs beside those written by hand. Before each run the program,
 its sizes and its place are printed: where the process ends, the last line tells which
 one left its tensors.

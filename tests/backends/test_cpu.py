@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tdsl.backends.cpu import CompiledFunction, compile_function
 from tdsl.backends.dealing import dealing_step
 from tdsl.backends.reference import interpret
-from tdsl.errors import BackendError
+from tdsl.errors import BackendError, OutOfMemoryError, TdslError
 from tdsl.ir.affine import affine, name
 from tdsl.ir.dtypes import DType, boolean, f32, f64, i32, i64
 from tdsl.ir.nodes import (
@@ -349,10 +349,60 @@ def corner(X: f32[K], Y: inout f32[K], P: f32[M], Q: f32[N]) for M, N, K:
     compiled = compile_function(read_function(text), host())
     x = np.ones(2**22, np.float32)
     many = np.broadcast_to(x[:1], x.shape)
-    with pytest.raises(MemoryError, match="a local tensor is larger than any memory"):
+    with pytest.raises(OutOfMemoryError) as caught:
         compiled.entry_for(("C", "C", "A", "A"))(
             x, x.copy(), many, many, *(x.size,) * 3
         )
+    assert str(caught.value) == (
+        "corner: there is no memory for the local tensor T, f32[M, N, K]: use smaller "
+        "sizes, or a schedule that keeps less of it at a time (it takes at least "
+        "4,611,686,018,427,387,904 bytes)"
+    )
+
+
+LOCAL_TO_A_THREAD = """
+def rows(X: f32[M], Y: inout f32[M], P: f32[N]) for M, N:
+    for i in range(M):  # parallel
+        T = local f32[N, N, 1024]
+        T[0, 0, 0] = X[i]
+        Y[i] = T[0, 0, 0]
+"""
+INSIDE_ANOTHER_LOOP = """
+def rows(X: f32[M], Y: inout f32[M], P: f32[N]) for M, N:
+    for r in range(2):
+        for i in range(M):  # parallel
+            T = local f32[N, N, 1024]
+            T[0, 0, 0] = X[i]
+            Y[i] = T[0, 0, 0]
+"""
+
+
+@pytest.mark.parametrize("text", [LOCAL_TO_A_THREAD, INSIDE_ANOTHER_LOOP])
+@pytest.mark.parametrize("rows", [1, 2, 1000])
+def test_a_local_array_without_memory_in_a_thread(rows: int, text: str) -> None:
+    """An error that leaves a parallel loop is another one, or is lost."""
+    function = read_function(text)
+    compiled = compile_function(function, host(), parallel=True)
+    x = np.ones(rows, np.float32)
+    many = np.broadcast_to(x[:1], (2**24,))
+    entry = compiled.entry_for(("C", "C", "A"))
+    size = "(it takes 1,152,921,504,606,846,976 bytes)"
+    message = (
+        "rows: there is no memory for each thread's local tensor T, f32[N, N, 1024]: "
+        "use smaller sizes, or a schedule that keeps less of it at a time"
+    )
+    for _ in range(3):
+        with pytest.raises(OutOfMemoryError) as caught:
+            entry(x, x.copy(), many, rows, many.size)
+        assert str(caught.value) == f"{message} {size}"
+        assert isinstance(caught.value, TdslError)
+    y = np.zeros_like(x)
+    entry(x, y, many[:7], rows, 7)
+    assert np.array_equal(y, x)
+    with pytest.raises(OutOfMemoryError) as interpreted:
+        interpret(function, {"X": x, "Y": y, "P": many}, {"M": rows, "N": 2**24})
+    message = message.replace("each thread's", "the")
+    assert str(interpreted.value) == f"{message} {size}"
 
 
 def test_what_is_dealt_out_stays_in_i64() -> None:

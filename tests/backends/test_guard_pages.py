@@ -33,7 +33,7 @@ print("outside")
 """
 
 
-def run(folder: Path, *arguments: str, target: str = "host") -> tuple[int, str, str]:
+def run(folder: Path, *arguments: str, target: str = "cpu") -> tuple[int, str, str]:
     """Run Python for *target*; return its exit code, last line and errors."""
     environment = dict(target_named(target).environment())
     finished = subprocess.run(
@@ -60,11 +60,11 @@ def test_a_read_outside_ends_the_process(edge: str, step: str, tmp_path: Path) -
     assert last == "inside"
 
 
-@pytest.mark.parametrize(("half", "target"), [(0, "host"), (1, "avx2")])
+@pytest.mark.parametrize(("half", "target"), [(0, "cpu"), (1, "avx2")])
 def test_programs_stay_inside_their_tensors(
     half: int, target: str, tmp_path: Path
 ) -> None:
-    if target not in {"host", *FEATURES}:
+    if target not in {"cpu", *FEATURES}:
         pytest.skip(f"this machine has no {target}")
     module = "tests.backends.guarded_programs"
     code, last, errors = run(tmp_path, "-m", module, target, str(half), target=target)

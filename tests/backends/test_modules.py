@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import struct
 import subprocess
 import sys
 import threading
@@ -82,6 +83,43 @@ def test_damaged_machine_code_is_compiled_again(
     again = load_module("double", MODULE)
     assert again is not module
     assert again.double(3) == 6
+
+
+SCALED = """
+import numba
+
+@numba.njit(cache=True)
+def scaled(x):
+    return x * 0.123456789
+"""
+
+
+def test_machine_code_with_a_wrong_bit_is_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could be loaded, and would compute something else."""
+    monkeypatch.setenv("TDSL_CACHE", str(tmp_path))
+    module = load_module("scaled", SCALED)
+    expected = module.scaled(1.0)
+    (code,) = tmp_path.rglob("*.nbc")
+    saved, constant = code.read_bytes(), struct.pack("<d", expected)
+    assert constant in saved
+    code.write_bytes(saved.replace(constant, struct.pack("<d", 2 * expected)))
+    for hits in (0, 1):
+        monkeypatch.delitem(sys.modules, module.__name__)
+        again = load_module("scaled", SCALED)
+        assert again.scaled(1.0) == expected
+        assert sum(again.scaled.stats.cache_hits.values()) == hits
+
+
+def test_python_keeps_no_bytecode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would run as it is, damaged or not."""
+    monkeypatch.setenv("TDSL_CACHE", str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    assert load_module("scaled", SCALED.replace("scaled", "again")).again(2.0) > 0
+    assert [*tmp_path.rglob("*.nbc")] and not [*tmp_path.rglob("*.pyc")]
 
 
 def test_code_for_other_arguments_is_not_taken(

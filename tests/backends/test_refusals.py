@@ -67,6 +67,17 @@ def f(X: f32[8], Y: output f32[8]):
         "'f' is not well-formed: a write to the input X; a schedule made of primitives "
         "is, so write what this step did as primitives",
     ),
+    "too much code": (
+        """
+def f(X: f32[100, 100], Y: output f32[100, 100]):
+    for i in range(100):  # unrolled
+        for j in range(100):  # unrolled
+            Y[i, j] = X[i, j]
+""",
+        "'f' is 10000 statements with its unrolled loops written out, and more than "
+        "2048 would compile for minutes: unroll and vectorize loops of fewer "
+        "iterations",
+    ),
 }
 
 

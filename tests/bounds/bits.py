@@ -19,7 +19,7 @@ from tdsl.errors import BackendError
 from tdsl.ir.dtypes import f32, f64
 from tdsl.ir.nodes import Function
 from tdsl.schedules.library import default_schedule
-from tdsl.target import host, target_named
+from tdsl.target import target_named
 from tdsl.testing.case import Case
 from tdsl.testing.values import make_arrays
 
@@ -60,7 +60,7 @@ def digests(target: str, threads: int, count: int, seed: int) -> list[list[str]]
             candidate = random_schedule(function, rng)
             if validate(function, candidate, "bitwise").verdict == "proved":
                 schedules.append(candidate)
-        width = host() if target == "host" else target_named(target)
+        width = target_named(target)
         schedules.append(default_schedule(function, width, "bitwise").function)
         cases = [Case(dims, rng.randrange(1 << 30), data="normal") for _ in range(SETS)]
         arrays = stacked([make_arrays(function, case) for case in cases])

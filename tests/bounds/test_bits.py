@@ -34,7 +34,7 @@ def digests(target: str, threads: int, count: int, seed: int) -> list[list[str]]
 
 
 def assert_same_bits(count: int, seed: int) -> None:
-    machines = [("host", 1), ("host", 2)]
+    machines = [("cpu", 1), ("cpu", 2)]
     if "avx2" in FEATURES:
         machines.append(("avx2", 1))
     results = [digests(target, threads, count, seed) for target, threads in machines]

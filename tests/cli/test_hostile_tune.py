@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +138,17 @@ def double(x: f32[M]) -> f32[M]:
     return y
 
 
+def _of_main(x: Any) -> Any:
+    """Stand for a function of the script that runs."""
+    return x
+
+
+_of_main.__module__ = "__main__"
+sys.modules["__main__"]._of_main = _of_main  # type: ignore[attr-defined]
+_SENT = (
+    "which another process cannot import: pass a function at the top level of a module "
+    "other than the script that runs, as numpy.matmul is"
+)
 _SPAN = "but it is a number of seconds from 0.001 to 1000000"
 _COUNT = "but it is None or a whole number from 1 to 1024"
 _SEED = "but it is a whole number from 0 to 2147483647"
@@ -168,6 +181,15 @@ WRONG_ARGUMENTS: tuple[tuple[str, Any, str], ...] = (
     ("inputs", 3, "tune: inputs is 3, but it is None or a function of the dims"),
     ("listen", 3, "tune: listen is 3, but it is a function of what is shown"),
     ("contender", 3, "tune: contender is 3, but it is None or a function"),
+    (
+        "contender",
+        lambda x: x,
+        "tune: contender is <lambda>, which another process cannot import: pass a "
+        "function at the top level of a module other than the script that runs, as "
+        "numpy.matmul is",
+    ),
+    ("contender", partial(max, _of_main), f"tune: contender is a partial, {_SENT}"),
+    ("contender", _of_main, f"tune: contender is _of_main, {_SENT}"),
     ("dims", 8, 'double: dims are 8; name a size for each: {"M": 512}'),
     ("dims", {"M": 8.0}, "M=8.0: a size is a whole number, as in M=512"),
     ("dims", {"M": "8"}, f"M='8': {_SIZE}"),

@@ -56,6 +56,7 @@ def test_tune_and_tune_again(tdsl: Command, tmp_path: Path) -> None:
     assert result["kernel"] == "matmul"
     assert result["dims"] == {"M": 64, "N": 64, "K": 64}
     assert result["threads"] == 1
+    assert result["target"] == "cpu"  # as the option calls it
     assert result["trials"] >= 1
     assert 0 < result["best_seconds"] <= result["default_seconds"] < 1
     assert result["proof"] == "proved"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -25,6 +26,14 @@ def message(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_no_such_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert message(capsys, "tune", "missing.py:matmul", "M=1") == (
         "no such file: missing.py; name a kernel as FILE.py:KERNEL"
+    )
+
+
+@pytest.mark.parametrize("name", ["no_package.kern", "json.no_module", "sys", "a b"])
+def test_no_such_module(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert message(capsys, "show", f"{name}:f") == (
+        f"no such file or module: {name}; name a kernel as FILE.py:KERNEL, or as "
+        "MODULE:KERNEL"
     )
 
 
@@ -171,6 +180,31 @@ def test_an_interrupt_while_a_command_is_loaded(
     )
 
 
+INTERRUPTED = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+from tdsl.cli import main
+sys.exit(main(["tune", "--json", "missing.py"]))
+"""
+
+
+@pytest.mark.parametrize("module", ["numpy", "argparse", "tdsl.cli.tune", "numba"])
+def test_an_interrupt_at_any_import(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True
+    )
+    text = "interrupted; the ledger keeps what was measured"
+    assert done.stderr == f"tdsl: {text}\n"
+    assert json.loads(done.stdout) == {"error": text, "exit_code": 130}
+    assert done.returncode == 130
+
+
 @pytest.fixture
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a file with a kernel in a package inside a package."""
@@ -201,6 +235,23 @@ def test_a_file_in_a_package(
 ) -> None:
     assert main(["show", f"{packaged}:scale", "--stage", "parsed"]) == 0
     assert "scale(x: f32[7], y: output f32[7])" in capsys.readouterr().out
+
+
+def test_the_name_of_a_module(
+    packaged: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is found in the current folder, as `python -m` finds it."""
+    monkeypatch.chdir(packaged.parents[2])
+    name = "outer_package.inner.kern"
+    for place in (f"{name}:scale", name):
+        assert main(["show", place, "--stage", "parsed"]) == 0
+        assert "scale(x: f32[7], y: output f32[7])" in capsys.readouterr().out
+    (packaged.parent / "__init__.py").write_text("import no_module_of_this_name\n")
+    del sys.modules["outer_package.inner"]
+    assert message(capsys, "show", f"{name}:scale") == (
+        f"{name} cannot be loaded: ModuleNotFoundError: No module named "
+        "'no_module_of_this_name', at __init__.py:1"
+    )
 
 
 def test_a_package_whose_name_is_taken(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -32,6 +35,12 @@ NAMES = {
     "G": np.ones((3, 3)),
     "GL": [1, 2],
     "GT": "abc",
+    "relu": helper,
+    # As SciPy and PyTorch have them: no functions that are written in Python.
+    "erf": np.frompyfunc(math.erf, 1, 1),
+    "torch": SimpleNamespace(
+        exp=np.frompyfunc(math.exp, 1, 1), zeros=np.zeros_like, bfloat16=object()
+    ),
 }
 CASES = (
     Misuse(
@@ -55,9 +64,7 @@ CASES = (
         """,
         KernelSyntaxError,
         "np.zeros_like",
-        "a kernel cannot call `np.zeros_like`; it can call casts and abs, ceil, conj, "
-        "cos, erf, exp, exp2, expm1, floor, imag, log, log1p, log2, max, min, pow, "
-        "real, rsqrt, saturate, sigmoid, sin, sqrt, tanh",
+        "`np.zeros_like` is written `tdsl.zeros((M, N), f32)`",
     ),
     Misuse(
         "np_zeros",
@@ -67,7 +74,122 @@ CASES = (
         """,
         KernelTypeError,
         "np.zeros((M, K))",
-        "`np.zeros` takes shape and dtype: write `np.zeros((M, N), f32)`",
+        "`np.zeros` takes shape and dtype: write `tdsl.zeros((M, K), f32)`",
+    ),
+    Misuse(
+        "np_empty_dtype",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            T = np.empty((M, 2 * K), dtype=np.float64)
+        """,
+        KernelTypeError,
+        "np.float64",
+        "`np.float64` is no tdsl dtype: write `tdsl.empty((M, 2 * K), f64)`",
+    ),
+    Misuse(
+        "torch_dtype",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            T = np.zeros(M, torch.bfloat16)
+        """,
+        KernelTypeError,
+        "torch.bfloat16",
+        "`torch.bfloat16` is no tdsl dtype: write `tdsl.zeros(M, bf16)`",
+    ),
+    Misuse(
+        "np_full",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            T = np.full((M, K), -1, np.int32)
+        """,
+        KernelTypeError,
+        "np.full((M, K), -1, np.int32)",
+        "`-1` is no tdsl dtype, and stands in its place: write "
+        "`tdsl.full((M, K), i32, -1)`",
+    ),
+    Misuse(
+        "np_full_without_dtype",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            T = np.full((M, K), 0.5)
+        """,
+        KernelTypeError,
+        "np.full((M, K), 0.5)",
+        "`np.full` takes shape, dtype and value: write `tdsl.full((M, K), f32, value)`",
+    ),
+    Misuse(
+        "np_ones",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            T = np.ones((M, K), np.float32)
+        """,
+        KernelSyntaxError,
+        "np.ones",
+        "`np.ones` is written `tdsl.full((M, N), f32, 1)`",
+    ),
+    Misuse(
+        "torch_zeros",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            T = torch.zeros(M, K)
+        """,
+        KernelSyntaxError,
+        "torch.zeros",
+        "`torch.zeros` is written `tdsl.zeros((M, N), f32)`",
+    ),
+    Misuse(
+        "torch_exp",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            for i, j in tdsl.grid(M, K):
+                C[i, j] = torch.exp(A[i, j])
+        """,
+        KernelSyntaxError,
+        "torch.exp",
+        "`torch.exp` is written `tdsl.exp(x)`",
+    ),
+    Misuse(
+        "scipy_erf",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            for i, j in tdsl.grid(M, K):
+                C[i, j] = erf(A[i, j])
+        """,
+        KernelSyntaxError,
+        "erf",
+        "`erf` is written `tdsl.erf(x)`",
+    ),
+    Misuse(
+        "np_max",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            C[0, 0] = np.max(A)
+        """,
+        KernelSyntaxError,
+        "np.max",
+        "`np.max` is written as a loop with `m = max(m, x)`",
+    ),
+    Misuse(
+        "np_clip",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            for i, j in tdsl.grid(M, K):
+                C[i, j] = np.clip(A[i, j], 0, 1)
+        """,
+        KernelSyntaxError,
+        "np.clip",
+        "`np.clip` is written `min(max(x, low), high)`",
+    ),
+    Misuse(
+        "own_function_with_the_name_of_another",
+        """\
+        def f(A: f32[M, K], C: tdsl.out(f32[M, K])):
+            for i, j in tdsl.grid(M, K):
+                C[i, j] = relu(A[i, j])
+        """,
+        KernelSyntaxError,
+        "relu",
+        "`relu` is a Python function: write `@tdsl.inline` above it",
     ),
     Misuse(
         "np_sum",
@@ -542,7 +664,7 @@ CASES = (
         """,
         KernelTypeError,
         "'f32'",
-        "`'f32'` is no tdsl dtype: write `f32`",
+        "`'f32'` is no tdsl dtype: write `tdsl.zeros((M, K), f32)`",
     ),
     Misuse(
         "zeros_data",

@@ -527,7 +527,7 @@ CASES = (
         """,
         KernelTypeError,
         "tdsl.zeros((M, K))",
-        "`tdsl.zeros` takes shape and dtype: write `tdsl.zeros((M, N), f32)`",
+        "`tdsl.zeros` takes shape and dtype: write `tdsl.zeros((M, K), f32)`",
     ),
     Misuse(
         "zeros_numpy_dtype",
@@ -539,7 +539,7 @@ CASES = (
         """,
         KernelTypeError,
         "np.float32",
-        "`np.float32` is no tdsl dtype: write `f32`",
+        "`np.float32` is no tdsl dtype: write `tdsl.zeros((M, K), f32)`",
     ),
     Misuse(
         "zeros_scalar",
@@ -588,7 +588,7 @@ CASES = (
         KernelTypeError,
         "tdsl.full((M,), -math.inf, f32)",
         "`-math.inf` is no tdsl dtype, and stands in its place: write "
-        "tdsl.full(shape, dtype, value)",
+        "`tdsl.full((M,), f32, -math.inf)`",
     ),
 )
 

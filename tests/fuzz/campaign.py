@@ -19,10 +19,10 @@ from tdsl.backends.reference import Order as ReferenceOrder
 from tdsl.backends.reference import interpret
 from tdsl.errors import CheckError
 from tdsl.ir.dtypes import DType, f32, i64
-from tdsl.ir.nodes import Dim, Function, LoopKind
+from tdsl.ir.nodes import Dim, Function, LoopKind, Reduce, Scatter, Store
 from tdsl.ir.numerics import Numerics
 from tdsl.ir.printer import print_function
-from tdsl.ir.walk import chosen_accesses, loops
+from tdsl.ir.walk import allocations, chosen_accesses, loops, walk
 
 from .compiled import Arrays, find_compiled_difference, is_exact, random_arrays
 from .execute import (
@@ -47,6 +47,7 @@ CLASSES: tuple[tuple[Numerics, DType], ...] = (
     ("bitwise", f32),
 )
 SIZES = (0, 1, 2, 3, 4, 6, 7)
+WRITES = (Store, Reduce, Scatter)
 CHUNK = 250
 """How many pairs a process tries before it ends and another begins."""
 
@@ -77,7 +78,8 @@ class Report:
             f"  {count:6d}  fault {kind}" for kind, count in sorted(self.kinds.items())
         ]
         lines += [
-            f"  {count:6d}  unknown: {reason}" for reason, count in self.reasons.items()
+            f"  {count:6d}  unknown: {reason}"
+            for reason, count in self.reasons.most_common()
         ]
         lines.append(
             f"proof: median {times[len(times) // 2]:.1f} ms, "
@@ -261,7 +263,7 @@ def judge(report: Report, expected: Expected, scheduled: Function, fault: str) -
     verdict = certificate.verdict
     what = "planted" if fault else "pair"
     if verdict == "unknown":
-        report.reasons[re.sub(r"\b\w+\[[^]]*\]", "X[...]", certificate.reason)] += 1
+        report.reasons[kind(certificate.reason, expected.function, scheduled)] += 1
     outcome = "differs" if difference else "agrees"
     report.verdicts[f"{what} {verdict}, execution {outcome}"] += 1
     number = sum(report.verdicts.values())
@@ -286,6 +288,18 @@ def judge(report: Report, expected: Expected, scheduled: Function, fault: str) -
             f"{print_function(expected.function)}{print_function(scheduled)}"
         )
     return verdict == "proved"
+
+
+def kind(reason: str, *functions: Function) -> str:
+    """Return *reason* without the names that it has from *functions*."""
+    names = {dim.name for function in functions for dim in function.dims}
+    for function in functions:
+        names |= {param.tensor.name for param in function.params}
+        names |= {*loops(function), *allocations(function)}
+        writes = (each for each in walk(function) if isinstance(each, WRITES))
+        names |= {each.instance.label for each in writes if each.instance}
+    nameless = re.sub(r"\w+", lambda word: "_" if word[0] in names else word[0], reason)
+    return re.sub(r"\w+\[[^]]*\]", "_[...]", nameless)
 
 
 def find_difference(expected: Expected, scheduled: Function) -> str:

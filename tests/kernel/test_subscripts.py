@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import tdsl
-from tdsl import f32, i32, i64
+from tdsl import f32, i32, i64, u64
 from tdsl.backends.error_bound import evaluate_with_bound
 from tdsl.backends.reference import interpret
 from tdsl.errors import ArgumentError, KernelFaultError, SubscriptError, TdslError
@@ -37,6 +37,22 @@ def take(x: f32[V], idx: i32[N]) -> f32[N]:
     y = tdsl.empty(N, f32)
     for i in range(N):
         y[i] = x[idx[i]]
+    return y
+
+
+@tdsl.kernel
+def take_unsigned(x: f32[V], idx: u64[N]) -> f32[N]:
+    y = tdsl.empty(N, f32)
+    for i in range(N):
+        y[i] = x[idx[i]]
+    return y
+
+
+@tdsl.kernel
+def take_wrapped(x: f32[V], idx: u64[N]) -> f32[N]:
+    y = tdsl.empty(N, f32)
+    for i in range(N):
+        y[i] = x[i64(idx[i])]
     return y
 
 
@@ -318,6 +334,22 @@ FAULTS: tuple[tuple[Kernel, Callable[[], tuple[Any, ...]], str, str], ...] = (
         "y[idx[i]] =",
         "put: the subscript `idx[i]` of `y` in {} is 1099511627776, but the size "
         "there is 50: allowed are from 0 to 49. What the call has written is undefined",
+    ),
+    (
+        take_unsigned,
+        lambda: (numbers(50), np.array([3, 2**64 - 1], np.uint64)),
+        "x[idx[i]]",
+        "take_unsigned: the subscript `idx[i]` of `x` in {} is 18446744073709551615, "
+        "but the size there is 50: allowed are from 0 to 49. What the call has written "
+        "is undefined",
+    ),
+    (
+        take_wrapped,
+        lambda: (numbers(50), np.array([3, 2**64 - 1], np.uint64)),
+        "x[i64(idx[i])]",
+        "take_wrapped: the subscript `i64(idx[i])` of `x` in {} is -1, but the size "
+        "there is 50: allowed are from 0 to 49; negative subscripts do not count from "
+        "the end. What the call has written is undefined",
     ),
     (
         take,

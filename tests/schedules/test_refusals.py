@@ -456,6 +456,30 @@ REFUSALS: tuple[tuple[str, str, Chain, str], ...] = (
         'split("k", factor) and unroll "k_i"',
     ),
     (
+        "unroll_much",
+        "matmul",
+        lambda s: s.split("i", 10000).unroll("i_i"),
+        'unroll: with 10000 iterations of loop "i_i" the program is 10001 statements, '
+        "and more than 2048 would compile for minutes; split by a smaller factor, and "
+        "unroll the inner loop",
+    ),
+    (
+        "unroll_much_around",
+        "matmul",
+        lambda s: s.split("i", 70).split("j", 70).unroll("j_i").unroll("i_i"),
+        'unroll: with 70 iterations of loop "i_i" the program is 4901 statements, and '
+        "more than 2048 would compile for minutes; split by a smaller factor, and "
+        "unroll the inner loop",
+    ),
+    (
+        "vectorize_much",
+        "matmul",
+        lambda s: s.split("j", 100_000).vectorize("j_i"),
+        'vectorize: with 100000 lanes of loop "j_i" the program is 6251 statements, '
+        "and more than 2048 would compile for minutes; split by a smaller factor, and "
+        "vectorize the inner loop",
+    ),
+    (
         "unroll_twice",
         "scale",
         lambda s: s.split("i", 4).unroll("i_i").unroll("i_i"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +23,7 @@ from tdsl.entries import (
     store,
 )
 from tdsl.errors import CacheError
+from tdsl.paths import write_atomically
 from tdsl.target import AVX2, AVX512
 
 WHERE = situation("p", {"N": 3, "M": 2}, 1, "reassoc", fingerprint(AVX2))
@@ -138,3 +140,21 @@ def test_no_partial_file_is_left(private: Path) -> None:
         "p.json",
         "p.lock",
     ]
+
+
+def test_two_who_write_at_once_do_not_meet(
+    private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even with one process id, as in two containers."""
+    path, synchronise = private / "shared.txt", os.fsync
+
+    def meanwhile(handle: int) -> None:
+        monkeypatch.setattr(os, "fsync", synchronise)
+        write_atomically(path, "theirs")
+        assert path.read_text() == "theirs"
+        synchronise(handle)
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    write_atomically(path, "ours")
+    assert path.read_text() == "ours"
+    assert list(private.iterdir()) == [path]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,7 +40,7 @@ from tdsl.tuner.contenders import ContenderSource
 from tdsl.tuner.process import Worker
 from tdsl.tuner.report import duration, report
 from tdsl.tuner.results import TuningResult
-from tdsl.tuner.scratch import scratch_folder
+from tdsl.tuner.scratch import scratch_folder, sweep
 from tdsl.tuner.stopping import StopRequest
 from tdsl.tuner.workshop import CpuWorkshop
 
@@ -360,19 +361,49 @@ def test_folders_of_killed_jobs_are_swept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    for pid in (gone.pid, os.getpid()):
-        (tmp_path / f"tdsl_tune_{pid}_x").mkdir()
-        (tmp_path / f"tdsl_tune_{pid}_x" / "worker.log").touch()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert (tmp_path / killed.stdout / "worker.log").exists()
     with scratch_folder() as folder:
-        assert str(os.getpid()) in folder.name
-        assert not (tmp_path / f"tdsl_tune_{gone.pid}_x").exists()
-        assert (tmp_path / f"tdsl_tune_{os.getpid()}_x" / "worker.log").exists()
+        assert list(tmp_path.iterdir()) == [folder]
         worker = Worker({}, (sys.executable, "-c", ""), folder=folder)
         worker.start()
-        assert len(list(folder.iterdir())) == 1
+        assert len(list(folder.iterdir())) == 2  # what it prints, and the lock
         worker.close()
+    assert not list(tmp_path.iterdir())
+
+
+KILLED = """
+import os, signal
+from tdsl.tuner.scratch import scratch_folder
+
+with scratch_folder() as folder:
+    (folder / "worker.log").touch()
+    print(folder.name, end="", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_folders_of_other_containers_stay(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Process ids there mean nothing here."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def unknown(pid: int, number: int) -> None:
+        raise ProcessLookupError
+
+    monkeypatch.setattr(os, "kill", unknown)
+    with scratch_folder() as folder:
+        sweep()
+        with scratch_folder() as other:
+            assert other != folder
+        assert folder.is_dir()
     assert not folder.exists()
 
 
