@@ -246,3 +246,24 @@ def test_one_reader_of_a_product_may_fuse_it_with_a_sum() -> None:
     value, bound = evaluate_with_bound(read_function(FUSED), arrays, {"N": 1})["z"]
     fused = -(2.0**-60) - (abs(1.0) - 1.0)
     assert abs(fused - value) <= bound < 1e-15
+
+
+PRODUCT = """
+def product(x: f32[N], p: output f32[N]) for N:
+    for i in range(N):
+        p[i] = 1.0
+        for k in range(i + 1):
+            s = local f32
+            s = x[k] + 1000.0
+            s = s - 1000.0
+            p[i] *= s
+"""
+
+
+@pytest.mark.usefixtures("uncompiled", "eager")
+def test_a_product_has_the_errors_of_its_factors() -> None:
+    function = read_function(PRODUCT)
+    x = np.linspace(1, 2, 8, dtype=np.float32)
+    value, bound = evaluate_with_bound(function, {"x": x}, {"N": 8})["p"]
+    worst = 1000 * 2.0**-24 * np.abs(value) * np.cumsum(1 / np.abs(x))
+    assert (bound >= worst).all() and (bound <= 3 * EXCESS * worst).all()
