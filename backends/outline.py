@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from symtable import Function, symtable
+import re
+from keyword import iskeyword
 
 from ..ir.nodes import For, LoopKind
 from ..ir.walk import walk
 
+_COMMENT = re.compile(r"#.*")
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_DEFINED = re.compile(r"^ *(?:for )?(\w+(?:, \w+)*) (?:=|in) ", re.MULTILINE)
+
 
 def free_names(body: str, number: str, known: set[str]) -> list[str]:
-    """Return the variables that *body* reads and does not define."""
-    (part,) = symtable(f"def part():\n{body}", "part", "exec").get_children()
-    assert isinstance(part, Function)
-    return sorted({*part.get_globals()} - known - {number})
+    """Return the variables that *body* reads and does not define.
+
+    Generated lines are of a few forms, without texts in quotes: they need no parser,
+    which would take as long as writing them.
+    """
+    text = _COMMENT.sub("", body)
+    defined = {name for names in _DEFINED.findall(text) for name in names.split(", ")}
+    found = {*_NAME.findall(text)} - defined - known - {number}
+    return sorted(name for name in found if not iskeyword(name))
 
 
 def fused_chain(loop: For) -> list[For]:

@@ -36,6 +36,7 @@ class Writer:
         self.barrier = 0
         self._place: tuple[str, int] | None = None
         self._used = set(reserved)
+        self._numbers: dict[str, int] = {}  # the last one of each stem
         self._depth: dict[str, int] = {}
 
     # --- regions ----------------------------------------------------------------------
@@ -91,11 +92,13 @@ class Writer:
 
     def fresh(self, stem: str) -> str:
         """Return an unused identifier like *stem*."""
-        name, number = stem, 1
+        number = self._numbers.get(stem, 1)
+        name = stem if number == 1 else f"{stem}_{number}"
         while name in self._used:
             number += 1
             name = f"{stem}_{number}"
         self._used.add(name)
+        self._numbers[stem] = number
         return name
 
     def define(self, name: str) -> None:

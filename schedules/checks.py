@@ -7,9 +7,9 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from ..errors import ScheduleError
-from ..ir.nodes import Alloc, Block, For, Function, If, LoopKind, Memory, Stmt, Tensor
+from ..ir.nodes import Block, For, Function, If, LoopKind, Memory, Stmt, Tensor
 from ..ir.printer import print_loop
-from ..ir.walk import loops, rewrite, walk
+from ..ir.walk import allocations, loops, rewrite
 
 Path = tuple[For | If, ...]
 
@@ -77,11 +77,8 @@ def scope_of(function: Function, axis: str | None) -> dict[str, For]:
 
 def tensors(function: Function) -> dict[str, Tensor]:
     """Return parameters and locals by name."""
-    found = {param.tensor.name: param.tensor for param in function.params}
-    for node in walk(function):
-        if isinstance(node, Alloc):
-            found[node.tensor.name] = node.tensor
-    return found
+    given = {param.tensor.name: param.tensor for param in function.params}
+    return given | {name: a.tensor for name, a in allocations(function).items()}
 
 
 def find_tensor(function: Function, tensor: str, primitive: str) -> Tensor:

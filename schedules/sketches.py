@@ -31,7 +31,7 @@ from .roles import find_roles
 from .row_blocks import SharedBlocks
 from .schedule import Schedule
 from .shared_sums import SharedSum
-from .starts import Start, start_of
+from .starts import Start, Starts
 from .time_tiles import TimeTiles, suits_tiles
 from .triangles import Triangle
 
@@ -93,7 +93,7 @@ def sketch(function: Function, target: Target, numerics: Numerics) -> Sketch:
     statement of *function* does not say which one of a kernel it is.
     """
     _check_labels(function)
-    return _sketch(function, target, numerics, {})
+    return _sketch(Starts(function), target, numerics, {})
 
 
 def _check_labels(function: Function) -> None:
@@ -109,16 +109,16 @@ def _check_labels(function: Function) -> None:
 
 
 def _sketch(
-    function: Function, target: Target, numerics: Numerics, wanted: Config
+    starts: Starts, target: Target, numerics: Numerics, wanted: Config
 ) -> Sketch:
     """Return the sketch whose start is what *wanted* says, or else the usual one."""
-    start = start_of(function, wanted)
+    start = starts.find(wanted)
     planner = _Planner(start, target, numerics)
     planner.cover(start.schedule.function.body, Place())
 
     @cache
     def remade(items: tuple[tuple[str, Choice], ...]) -> Sketch:
-        return _sketch(function, target, numerics, dict(items))
+        return _sketch(starts, target, numerics, dict(items))
 
     return Sketch(
         start.schedule,

@@ -1,14 +1,18 @@
 """The loops as a sketch finds them: distributed, in blocks, joined with what follows.
 
-Each step is taken where it applies, and is a decision of its own.
+Each step is taken where it applies, and is a decision of its own. A search tries many
+of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from ..ir.nodes import For, Function
+from ..ir.walk import loops
 from . import row_blocks
 from .blocking import in_blocks
 from .crossings import without_crossings
@@ -18,8 +22,13 @@ from .params import Choice, Config, Param
 from .schedule import Schedule
 
 _BLOCKS = (0, 32, 64, 128, 256, 512)
-_BLOCK = 64  # iterations of a loop in order that take from those before all at once
-_LONG_BLOCK = 256  # where that is no more than a product with a vector
+_ROWS = MappingProxyType({64: False, 256: True})
+"""The usual numbers of iterations that take from those before all at once.
+
+And whether sums along rows are enough: where that is no more than a product with a
+vector, longer blocks are the usual ones.
+"""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,69 +62,95 @@ class Start:
         return Start(schedule, choices, blocks)
 
 
-Step = Callable[[Start, str, Config], Start]
+class Starts:
+    """The starts of one function: what one found out is not asked again for others."""
+
+    def __init__(self, function: Function) -> None:
+        """Begin with *function* as it was written."""
+        self._plain = Start(Schedule(function))
+        self._known: dict[tuple[object, ...], Any] = {}
+        self._sizes: dict[int, tuple[For, int]] = {}  # by id, with the loop that has it
+
+    def find(self, wanted: Config) -> Start:
+        """Return the function as *wanted* says, and as usual where that is silent."""
+        start = self._plain
+        steps = (
+            self._in_row_blocks,
+            self._with_epilogue,
+            self._distributed,
+            self._in_order_blocks,
+        )
+        for step in steps:
+            for axis in start.outermost():
+                if axis in start.outermost():  # and no earlier step has taken it
+                    start = step(start, axis, wanted)
+        return replace(start, schedule=without_crossings(start.schedule))
+
+    def _in_row_blocks(self, start: Start, axis: str, wanted: Config) -> Start:
+        name = f"{axis}.row_block"
+        size = int(wanted.get(name, row_blocks.USUAL))
+        rows = size or row_blocks.USUAL
+        found = self._once(row_blocks.in_row_blocks, start.schedule, axis, rows)
+        if found is None:
+            return start
+        schedule, around = found
+        param = Param(name, row_blocks.SIZES, size, "structure")
+        if not size:
+            return start.chosen(param, None)
+        return start.chosen(param, schedule, *around)
+
+    def _with_epilogue(self, start: Start, axis: str, wanted: Config) -> Start:
+        found = self._once(with_epilogue, start.schedule, axis, row_blocks.USUAL)
+        if found is None:
+            return start
+        schedule, block = found
+        param = _whether(f"{axis}.epilogue", wanted)
+        if not param.default:
+            return start.chosen(param, None)
+        return start.chosen(param, schedule, block)
+
+    def _distributed(self, start: Start, axis: str, wanted: Config) -> Start:
+        apart = self._once(isolated, start.schedule, axis)
+        if apart.steps == start.schedule.steps:
+            return start
+        param = _whether(f"{axis}.distributed", wanted)
+        return start.chosen(param, apart if param.default else None)
+
+    def _in_order_blocks(self, start: Start, axis: str, wanted: Config) -> Start:
+        usual = self._usual_size(start.schedule, axis)
+        if not usual:
+            return start
+        name = f"{axis}.order_block"
+        size = int(wanted.get(name, usual))
+        rows = _ROWS[usual] if size == usual else None
+        found = size and self._once(_in_blocks, start.schedule, axis, size, rows)
+        return start.chosen(Param(name, _BLOCKS, size, "structure"), found or None)
+
+    def _usual_size(self, schedule: Schedule, axis: str) -> int:
+        """Return the size of blocks of *axis* to begin with, 0 if they are no use."""
+        loop = loops(schedule.function)[axis]
+        if id(loop) not in self._sizes:
+            sizes = (
+                size
+                for size, rows in _ROWS.items()
+                if self._once(_in_blocks, schedule, axis, size, rows) is not None
+            )
+            self._sizes[id(loop)] = loop, next(sizes, 0)
+        return self._sizes[id(loop)][1]
+
+    def _once(self, find: Callable[..., _T], schedule: Schedule, *given: object) -> _T:
+        """Return what *find* makes of *schedule*, which it may have been asked for."""
+        key = find, schedule.steps, *given
+        if key not in self._known:
+            self._known[key] = find(schedule, *given)
+        found: _T = self._known[key]
+        return found
 
 
-def start_of(function: Function, wanted: Config) -> Start:
-    """Return *function* as *wanted* says, and as usual where that says nothing."""
-    start = Start(Schedule(function))
-    for step in (_in_row_blocks, _with_epilogue, _distributed, _in_order_blocks):
-        for axis in start.outermost():
-            if axis in start.outermost():  # and no earlier step has taken it
-                start = step(start, axis, wanted)
-    return replace(start, schedule=without_crossings(start.schedule))
-
-
-def _in_row_blocks(start: Start, axis: str, wanted: Config) -> Start:
-    name = f"{axis}.row_block"
-    size = int(wanted.get(name, row_blocks.USUAL))
-    found = row_blocks.in_row_blocks(start.schedule, axis, size or row_blocks.USUAL)
-    if found is None:
-        return start
-    schedule, around = found
-    param = Param(name, row_blocks.SIZES, size, "structure")
-    return start.chosen(param, schedule, *around) if size else start.chosen(param, None)
-
-
-def _with_epilogue(start: Start, axis: str, wanted: Config) -> Start:
-    found = with_epilogue(start.schedule, axis, row_blocks.USUAL)
-    if found is None:
-        return start
-    schedule, block = found
-    param = _whether(f"{axis}.epilogue", wanted)
-    return (
-        start.chosen(param, schedule, block)
-        if param.default
-        else start.chosen(param, None)
-    )
-
-
-def _distributed(start: Start, axis: str, wanted: Config) -> Start:
-    apart = isolated(start.schedule, axis)
-    if apart is start.schedule:
-        return start
-    param = _whether(f"{axis}.distributed", wanted)
-    return start.chosen(param, apart if param.default else None)
-
-
-def _in_order_blocks(start: Start, axis: str, wanted: Config) -> Start:
-    found, size = _in_usual_blocks(start.schedule, axis)
-    if found is None:
-        return start
-    name = f"{axis}.order_block"
-    chosen = int(wanted.get(name, size))
-    if chosen != size:
-        found = in_blocks(start.schedule, axis, chosen) if chosen else None
-    return start.chosen(Param(name, _BLOCKS, chosen, "structure"), found)
-
-
-def _in_usual_blocks(schedule: Schedule, axis: str) -> tuple[Schedule | None, int]:
-    """Return *schedule* with *axis* in blocks, if that is of use, and their size."""
-    for size, rows in ((_BLOCK, False), (_LONG_BLOCK, True)):
-        found = in_blocks(schedule, axis, size, rows=rows)
-        if found is not None:
-            return found, size
-    return None, 0
+def _in_blocks(
+    schedule: Schedule, axis: str, size: int, rows: bool | None
+) -> Schedule | None:
+    return in_blocks(schedule, axis, size, rows=rows)
 
 
 def _whether(name: str, wanted: Config) -> Param:

@@ -104,9 +104,10 @@ def _settled(copies: UnionMap) -> UnionMap:
                 raise UnsupportedError("a chain of copies has no closed form")
             leave = repeated.subtract_range(domain)
         for other, relation in enumerate(steps):
-            if other != number:
-                inside = relation.intersect_range(domain).apply_range(leave)
-                steps[other] = relation.subtract_range(domain).union(inside)
+            inside = relation.intersect_range(domain)
+            if other != number and not inside.is_empty():
+                rest = relation.subtract_range(domain)
+                steps[other] = rest.union(inside.apply_range(leave))
         steps[number] = leave
     result = steps[0]
     for step in steps[1:]:

@@ -66,7 +66,8 @@ def last_writers(
         for writer in slot.writers:
             if writer.name not in relations:
                 reverse = writer.write.relation.reverse()
-                relations[writer.name] = reader.access.relation.apply_range(reverse)
+                relation = reader.access.relation.apply_range(reverse)
+                relations[writer.name] = relation.remove_redundancies()
             relation = same_prefix(relations[writer.name], slot.level)
             if slot.carried:
                 relation = earlier_image(relation, slot.level)
@@ -130,6 +131,9 @@ def _latest(
     the text run before it too, and serve only what is not served yet: one small
     lexicographic maximum each, where that over all of them has many cases.
     """
+    if len(candidates) == 1:  # which has some of what remains, and most slots have one
+        last, remaining = candidates[0][1].partial_lexmax(remaining)
+        return [last], remaining
     served: list[tuple[Occurrence, Map]] = []
     for writer, relation in reversed(candidates):
         wanted = remaining

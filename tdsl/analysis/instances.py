@@ -97,14 +97,20 @@ def check_once(original: Original, model: Model, maps: dict[str, Map]) -> Check:
 
     What only fills a local tensor may be recomputed: its values are what matters.
     """
-    for label, statement in original.statements.items():
-        if original.model.storage[statement.statement.tensor].role is not None:
+    for label in original.statements:
+        if has_effect(original, label):
             check = find_repeated(model, label, maps) or find_missing(
                 original, model, label, maps
             )
             if check is not None:
                 return check
     return Check(NAME, "proved")
+
+
+def has_effect(original: Original, label: str) -> bool:
+    """Whether the caller sees what the statement *label* writes."""
+    tensor = original.statements[label].statement.tensor
+    return original.model.storage[tensor].role is not None
 
 
 def find_repeated(model: Model, label: str, maps: dict[str, Map]) -> Check | None:

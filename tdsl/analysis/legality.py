@@ -22,7 +22,7 @@ from ..ir.nodes import (
     Stmt,
     Store,
 )
-from ..ir.walk import walk
+from ..ir.walk import walk, walk_nest
 from .building import build_model
 from .dependence import clashes, find_conflict
 from .meeting import Dependence
@@ -139,7 +139,7 @@ class Legality:
 
     def _occurrences(self, model: Model, loop: For, number: int) -> list[Occurrence]:
         statement = loop.body.statements[number]
-        inside = {id(node) for node in walk(statement)}
+        inside = {id(leaf) for leaf, _ in walk_nest(Block((statement,)))}
         return [o for o in model.occurrences if id(o.leaf) in inside]
 
     def _has_clash(self, axis: str, ignored: frozenset[str] = frozenset()) -> bool:

@@ -140,7 +140,8 @@ class Place:
         for case in self.cases:
             system = System(tuple(dim.name for dim in function.dims), self.axes)
             system.nonnegative(*dim_constraints(function), *case, *more)
-            part = system.to_set(label)
+            # Tiles have many bounds that say nothing new: each costs later on.
+            part = system.to_set(label).remove_redundancies()
             result = part if result is None else result.union(part)
         assert result is not None
         return result
