@@ -53,8 +53,6 @@ def test_the_proof_of_its_default_schedule_leaves_room(
     assert validate.validate(function, scheduled).verdict == "proved"
 
 
-WITHOUT_BOUND = {"deriche", "durbin"}
-"""The derived bounds of their recursions say nothing at the sizes that are checked."""
 WHOLE_NUMBERS = {"floyd-warshall", "nussinov"}
 
 
@@ -63,10 +61,7 @@ def test_it_agrees_with_numpy(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     benchmark = polybench.load(name)
     finding = check.compare(benchmark, benchmark.sizes["primes"])
     assert finding.passed, str(finding)
-    criterion = "bound"
-    if name in WITHOUT_BOUND | WHOLE_NUMBERS:
-        criterion = "tolerance" if name in WITHOUT_BOUND else "equality"
-    assert finding.criterion == criterion
+    assert finding.criterion == ("equality" if name in WHOLE_NUMBERS else "bound")
     # Of the adi of 20 steps the bound takes 20 seconds; a tolerance is stated as well.
     monkeypatch.setattr(check, "BOUND_SECONDS", 1.0)
     finding = check.compare(benchmark, benchmark.sizes["mini"])

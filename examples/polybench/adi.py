@@ -24,7 +24,8 @@ SIZES = {
     "bench": {"TSTEPS": 50, "N": 1000},
 }
 
-# Above `mini`: elimination damps errors, which grow at each point in the derived bound.
+# Where the arrays are too large for the derived bound to follow each error: elimination
+# damps errors, which otherwise grow at each point in the bound.
 TOLERANCE = 1e-12
 
 

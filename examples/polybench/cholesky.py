@@ -20,7 +20,8 @@ SIZES = {
     "bench": {"N": 1600},
 }
 
-# For N above some 70: there the derived bound lets all errors of the recursion add up.
+# Where the matrix is too large for the derived bound to follow each error: otherwise it
+# lets all errors of the recursion add up.
 TOLERANCE = 1e-12
 
 

@@ -23,7 +23,8 @@ SIZES = {
     "bench": {"N": 22000},
 }
 
-# The recursion divides by what may be 0 for all that its error bound knows.
+# Where the steps are too many for the derived bound to follow each error: otherwise the
+# recursion divides by what may be 0 for all that the bound knows.
 TOLERANCE = 1e-11
 
 

@@ -22,7 +22,8 @@ SIZES = {
     "bench": {"TMAX": 100, "NX": 1000, "NY": 1200},
 }
 
-# Above `mini`: waves keep their energy; the derived bound lets all errors interfere.
+# Where the arrays are too large for the derived bound to follow each error: waves keep
+# their energy, and the bound otherwise lets all errors interfere.
 TOLERANCE = 1e-12
 
 

@@ -127,15 +127,15 @@ def softmax(X: f32[M, N], Y: output f32[M, N]) for M, N:
 def layer_norm(X: f32[M, N], g: f32[N], Y: output f32[M, N], n: f32) for M, N:
     for i in range(M):
         mean = local f32 in registers
-        mean = 0.0
+        mean = 0.0  # S0[i]
         for j in range(N):
-            mean += X[i, j] / n
+            mean += X[i, j] / n  # S1[i, j]
         var = local f32 in registers
-        var = 0.0
+        var = 0.0  # S2[i]
         for j2 in range(N):
-            var += (X[i, j2] - mean) * (X[i, j2] - mean)
+            var += (X[i, j2] - mean) * (X[i, j2] - mean)  # S3[i, j2]
         for j3 in range(N):
-            Y[i, j3] = (X[i, j3] - mean) * rsqrt(var / n + 0.00001) * g[j3]
+            Y[i, j3] = (X[i, j3] - mean) * rsqrt(var / n + 0.00001) * g[j3]  # S4[i, j3]
 """,
         {"M": 5, "N": 48},
         (("g[j3]", "g[0]"), ("0.00001", "0.01"), ("(X[i, j3] - mean)", "(X[i, j3])")),

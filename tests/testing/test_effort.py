@@ -57,7 +57,7 @@ def test_threads_start_rarely_where_sizes_are_fixed() -> None:
     start = large(100_000).schedule().split("i", 8)
     assert moves.is_small(start.parallelize("i_o").function)
     assert not moves.is_small(start.parallelize("i_i").function)
-    assert not moves.is_small(large(100_000).schedule().vectorize("i").function)
+    assert not moves.is_small(large(30_000).schedule().vectorize("i").function)
 
 
 def test_dims_that_start_large_count_as_fixed() -> None:
