@@ -33,8 +33,8 @@ A1, A2 = GAIN, GAIN * DECAY * (ALPHA - 1)
 A3, A4 = GAIN * DECAY * (ALPHA + 1), -GAIN * DECAY**2
 B1, B2 = 2.0**-ALPHA, -(DECAY**2)
 
-# Where the image is too large for the derived bound to follow each error: a stable filter
-# damps errors, which otherwise grow at each pixel in the bound.
+# Where the image is too large for the derived bound to follow each error: a stable
+# filter damps errors, which otherwise grow at each pixel in the bound.
 TOLERANCE = 1e-5
 
 
