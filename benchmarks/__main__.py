@@ -37,7 +37,7 @@ from .suite.case import Case
 from .suite.cases import cpu_cases
 from .suite.contenders import OURS, PEERS
 from .suite.document import document
-from .suite.measure import Row, Settings, as_json, measure, table
+from .suite.measure import Row, Settings, as_json, measure, table, threads_text
 from .suite.page import page
 
 
@@ -114,7 +114,7 @@ def measured_or_kept(
     }
     kept = record.find(key)
     if kept is not None:
-        note(f"{case.name}, {threads} threads: measured before")
+        note(f"{case.name}, {threads_text(threads)}: measured before")
         return [Row(**row) for row in kept]
     rows = measure(case, threads, settings)
     note(table(rows))

@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ..report import machine
 from .contenders import OURS, PEERS
-from .measure import Row, means
+from .measure import Row, means, threads_text
 
-_PACKAGES = ("numba", *dict.fromkeys(peer.package for peer in PEERS.values()))
+_PACKAGES = dict.fromkeys(("numba", *(peer.package for peer in PEERS.values())))
 
 _HEAD = """# Performance
 
@@ -58,16 +58,12 @@ def _overview(rows: Sequence[Row]) -> str:
         "|---|---|--:|--:|---|",
         *(
             f"| {contender} | {family} | {mean:.2f} | {worst.ratio:.2f} "
-            f"| {worst.case}, {_threads(worst.threads)} |"
+            f"| {worst.case}, {threads_text(worst.threads)} |"
             for contender in OURS
             for family, (mean, worst) in means(rows, contender).items()
         ),
     ]
     return "\n".join([*lines, ""])
-
-
-def _threads(count: int) -> str:
-    return f"{count} thread" + ("s" if count > 1 else "")
 
 
 def _table(rows: Sequence[Row]) -> str:

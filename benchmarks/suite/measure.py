@@ -53,7 +53,7 @@ class Settings:
 
 def measure(case: Case, threads: int, settings: Settings) -> list[Row]:
     """Tune, race, and say who is absent and why."""
-    label = f"{case.name}, {threads} threads"
+    label = f"{case.name}, {threads_text(threads)}"
     if "tdsl" in settings.contenders and settings.budget > 0:
         kernel = f"{case.file}:{case.kernel}"
         tune(label, kernel, case.dims, threads, settings.budget)
@@ -141,6 +141,11 @@ def means(rows: Sequence[Row], contender: str) -> dict[str, tuple[float, Row]]:
     }
 
 
+def threads_text(count: int) -> str:
+    """Return *count* threads in words."""
+    return f"{count} thread" if count == 1 else f"{count} threads"
+
+
 def as_json(rows: Sequence[Row]) -> str:
     """Return *rows* as a JSON list, one row a line."""
     return "[\n" + ",\n".join(json.dumps(asdict(row)) for row in rows) + "\n]"
@@ -172,7 +177,7 @@ def _summary(rows: Sequence[Row]) -> list[str]:
     """Return a line for each of our contenders and each family."""
     return [
         f"{contender:<14} {family:<12} geometric mean {mean:.2f}x the best library, "
-        f"worst {worst.ratio:.2f}x ({worst.case}, {worst.threads} threads)"
+        f"worst {worst.ratio:.2f}x ({worst.case}, {threads_text(worst.threads)})"
         for contender in OURS
         for family, (mean, worst) in means(rows, contender).items()
     ]

@@ -7,7 +7,7 @@ from html import escape
 
 from ..report import machine
 from .contenders import OURS
-from .measure import Row, means
+from .measure import Row, means, threads_text
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto;
@@ -51,7 +51,7 @@ def _overview(rows: Sequence[Row]) -> str:
         _cells(
             [contender, family],
             [f"{mean:.2f}", f"{worst.ratio:.2f}"],
-            [f"{worst.case}, {worst.threads} threads"],
+            [f"{worst.case}, {threads_text(worst.threads)}"],
         )
         for contender in OURS
         for family, (mean, worst) in means(rows, contender).items()
@@ -72,7 +72,7 @@ def _cells(texts: Iterable[str], numbers: Iterable[str], more: Iterable[str]) ->
 def _section(family: str, rows: Sequence[Row]) -> str:
     races = dict.fromkeys((row.case, row.threads) for row in rows)
     tables = [
-        f"<h3>{escape(case)}, {threads} {'thread' if threads == 1 else 'threads'}</h3>"
+        f"<h3>{escape(case)}, {threads_text(threads)}</h3>"
         + _race([r for r in rows if (r.case, r.threads) == (case, threads)])
         for case, threads in races
     ]
