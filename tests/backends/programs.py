@@ -104,16 +104,16 @@ def halving(a: f32[2*N], c: output f32[N]) for N:
 def softmax(X: f32[M, N], Y: output f32[M, N]) for M, N:
     for i in range(M):
         m = local f32 in registers
-        m = X[i, 0]
+        m = X[i, 0]  # S0[i]
         for j in range(N):
-            m = max(m, X[i, j])
+            m = max(m, X[i, j])  # S1[i, j]
         s = local f32 in registers
-        s = 0.0
+        s = 0.0  # S2[i]
         for j2 in range(N):
-            Y[i, j2] = exp(X[i, j2] - m)
-            s += Y[i, j2]
+            Y[i, j2] = exp(X[i, j2] - m)  # S3[i, j2]
+            s += Y[i, j2]  # S4[i, j2]
         for j3 in range(N):
-            Y[i, j3] = Y[i, j3] / s
+            Y[i, j3] = Y[i, j3] / s  # S5[i, j3]
 """,
         {"M": 7, "N": 33},
         (
