@@ -3,7 +3,7 @@
     python -m benchmarks.contractions --threads 1 --json
 
 The same machinery as for the matrix product, and no template: the share of the FMA
-peak shows what it finds. The kernels are in `benchmarks/kernels.py`.
+peak shows what it finds.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def batched_matmul(threads: int) -> Problem:
     b, n = 64, 128
     shapes = [[b, n, n], [b, n, n]]
     return _problem(
+        "suite/kernels/products.py",
         "batched_matmul",
         shapes,
         {"B": b, "M": n, "N": n, "K": n},
@@ -56,10 +57,13 @@ def conv3x3(threads: int) -> Problem:
     h, w, c, f = 56, 56, 64, 64
     shapes = [[h + 2, w + 2, c], [3, 3, c, f]]
     dims = {"H": h, "W": w, "C": c, "F": f}
-    return _problem("conv3x3", shapes, dims, 18.0 * h * w * c * f, threads, convolve)
+    return _problem(
+        "kernels.py", "conv3x3", shapes, dims, 18.0 * h * w * c * f, threads, convolve
+    )
 
 
 def _problem(
+    file: str,
     name: str,
     shapes: list[list[int]],
     dims: dict[str, int],
@@ -71,7 +75,7 @@ def _problem(
         x, y = (array.astype(np.float64) for array in normal_arrays(shapes))
         return contraction_error(result, exact(x, y), exact(np.abs(x), np.abs(y)))
 
-    kernel = f"benchmarks/kernels.py:{name}"
+    kernel = f"benchmarks/{file}:{name}"
     ours = tdsl_contenders(kernel, shapes, threads)
     theirs = libraries(name, shapes, threads)
     return Problem(name, kernel, dims, flops, (*ours, *theirs), error)

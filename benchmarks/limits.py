@@ -31,8 +31,8 @@ from .harness import Contender, Pace, race
 from .worker import Workload
 
 _SLACK = 1.1  # how far below a limit a time may come by noise
-_SECONDS = 0.2  # to measure a speed for, once a round
-_LARGEST = 1 << 28  # bytes of an array to measure memory with
+SPEED_SECONDS = 0.2  # to measure a speed for, once a round
+LARGEST_ARRAY = 1 << 28  # bytes of an array to measure memory with
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _measure(
     if limit == "arithmetic":
         flops = cost(function, dims).flops
         return lambda: flops / _flops_a_second(benchmark.precision, threads)
-    size = min(max(array_bytes(function, dims)), _LARGEST)
+    size = min(max(array_bytes(function, dims)), LARGEST_ARRAY)
     if limit == "near cache":
         size = target.l1 * threads // 4
     if limit == "memory":
@@ -121,7 +121,9 @@ def _measure(
         work = moved(function, dims)
 
     def measure() -> float:
-        speeds = measure_traffic(target, size=size, threads=threads, seconds=_SECONDS)
+        speeds = measure_traffic(
+            target, size=size, threads=threads, seconds=SPEED_SECONDS
+        )
         return traffic_seconds(work, *speeds)
 
     return measure
@@ -138,7 +140,7 @@ def traffic_seconds(work: Moved, read: float, copied: float) -> float:
 
 
 def _flops_a_second(precision: int, threads: int) -> float:
-    peak = measure_peak(host(), threads=threads, seconds=_SECONDS)
+    peak = measure_peak(host(), threads=threads, seconds=SPEED_SECONDS)
     return 1e9 * (peak.f32_gflops if precision == 4 else peak.f64_gflops)
 
 

@@ -79,8 +79,10 @@ class SharedBlocks:
 
     def apply(self, schedule: Schedule, config: Config) -> Schedule:
         """Append the steps."""
-        if not config[f"{self.axes[0]}.parallel"]:
+        (param,) = self.params
+        if not config[param.name]:
             return schedule
-        if len(self.axes) > 1:
-            schedule = schedule.fuse(*self.axes[-2:])
-        return schedule.parallelize(self.axes[max(0, len(self.axes) - 2)])
+        shared = self.axes[-2:]
+        if len(shared) > 1:
+            schedule = schedule.fuse(*shared)
+        return schedule.parallelize(shared[0])

@@ -14,13 +14,15 @@ from tdsl.ir.dtypes import f64
 from tdsl.ir.nodes import Role
 from tdsl.target import host
 
-from ..limits import parameter_bytes, traffic_seconds
+from ..limits import (
+    LARGEST_ARRAY,
+    SPEED_SECONDS,
+    parameter_bytes,
+    traffic_seconds,
+)
 from ..worker import Workload
 from .case import Case
 from .workloads import given
-
-_SECONDS = 0.2  # to measure a speed for, once a round
-_LARGEST = 1 << 28  # bytes of an array to measure memory with
 
 
 def tdsl_workload(arguments: dict[str, Any]) -> Workload:
@@ -57,11 +59,13 @@ def roof_workload(arguments: dict[str, Any]) -> Workload:
     work, target = parameter_bytes(function, dims), host()
     operations = cost(function, dims).flops
     wide = f64 in arithmetic(function)
-    size = min((work.loaded + work.stored) // 2, _LARGEST)
+    size = min((work.loaded + work.stored) // 2, LARGEST_ARRAY)
 
     def measure() -> float:
-        peak = measure_peak(target, threads=threads, seconds=_SECONDS)
-        speeds = measure_traffic(target, size=size, threads=threads, seconds=_SECONDS)
+        peak = measure_peak(target, threads=threads, seconds=SPEED_SECONDS)
+        speeds = measure_traffic(
+            target, size=size, threads=threads, seconds=SPEED_SECONDS
+        )
         flops = peak.f64_gflops if wide else peak.f32_gflops
         return max(operations / flops / 1e9, traffic_seconds(work, *speeds))
 
